@@ -1,8 +1,8 @@
-"""Which leaves one compiled call takes together, so that few and small programs are compiled.
+"""The leaves that one compiled call takes together, so that few and small programs are compiled.
 
-XLA takes ten times longer, and more, to compile a program for a thousand leaves than one for a
-hundred, and then needs as long for each leaf. Most models repeat: cut into batches that look the
-same, a large one needs no larger program than one layer.
+XLA takes more than ten times longer to compile a program for a thousand leaves than for a hundred,
+and the time of a step is the same for each leaf. Most models repeat layers. Cut into equal batches,
+a large model needs no larger program than one layer does.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
 
-# Calls with fewer leaves would spend their time on calling.
+# A call with fewer leaves would spend its time on the call itself.
 SMALLEST = 48
-# Programs with more leaves take longer to compile than two of half the size.
+# A program with more leaves takes longer to compile than two programs of half the size.
 LARGEST = 128
 
 
 def batches(kinds: Sequence[Hashable]) -> list[tuple[int, ...]]:
-    """Cut leaves into batches, as many of the same kinds in the same order as possible.
+    """Cut leaves into batches; as many batches as possible have the same kinds in the same order.
 
     Args:
-      kinds: for each leaf what a compiled step depends on: its shape and its dtype.
+      kinds: for each leaf its shape and its dtype, on which a compiled step depends.
 
     Returns:
-      the positions of the leaves of each batch; each leaf is in one of them.
+      the positions of the leaves of each batch; each leaf is in one batch.
     """
     groups: dict[Hashable, list[int]] = {}
     for position, kind in enumerate(kinds):
@@ -39,19 +39,18 @@ def batches(kinds: Sequence[Hashable]) -> list[tuple[int, ...]]:
             batch += members[number * share : (number + 1) * share]
         rest += members[count * share :]
     if len(rest) == 1:
-        # By a number that only one leaf is divided by, XLA divides in another way.
+        # XLA divides in another way by a number that divides a single leaf only.
         rest += [batch.pop() for batch in equal]
-    found = [piece for batch in [*equal, rest] for piece in _pieces(batch)]
-    return found
+    return [piece for batch in [*equal, rest] for piece in _pieces(batch)]
 
 
 def _leaves_to_compile(sizes: Sequence[int], count: int) -> int:
-    """How many leaves the programs for so many batches have: those of one batch, and the rest."""
+    """The number of leaves in the programs for ``count`` equal batches: one batch, and the rest."""
     return sum(size // count + size % count for size in sizes)
 
 
 def _pieces(batch: Sequence[int]) -> list[tuple[int, ...]]:
-    """A batch cut into as few as may be, of one length or one less."""
+    """A batch cut into as few pieces as possible, whose lengths differ by one at most."""
     count = -(-len(batch) // LARGEST)
     ends = [len(batch) * number // count for number in range(count + 1)] if count else []
     return [tuple(batch[start:end]) for start, end in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""Restoring state dicts: in one walk, as flax did, and from the layouts of older Flax versions."""
+"""Restoring state dicts: a fast walk for the usual layout, and upgrades from older layouts."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
-from flaxoptim_compat.bridge.trees import numbers
+from flaxoptim_compat.bridge.trees import number_kind
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 
-# How to restore a value like the first out of the second.
-_Way = Callable[[PyTree, PyTree], PyTree]
+# A function that restores one value. It takes a value like the result, and the stored value.
+_Restorer = Callable[[PyTree, PyTree], PyTree]
 
 
 def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyTree]:
-    """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
+    """The entries of an optimizer in a state dict, which may have more entries, as in T5X.
 
     Raises:
       ValueError: an entry is missing.
@@ -38,7 +38,8 @@ def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyT
     hint = ""
     if isinstance(state_dict, Mapping) and "optimizer" in state_dict:
         hint = (
-            " The optimizer is under 'optimizer': restore that entry, or the object that holds it."
+            " The optimizer is in the entry 'optimizer': restore that entry, or the object around"
+            " the optimizer."
         )
     raise ValueError(
         f"Cannot restore the optimizer: expected the entries {names}, found {found}.{hint}"
@@ -46,16 +47,16 @@ def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyT
 
 
 def holds_axes(state_dict: PyTree) -> bool:
-    """True if a state dict has axes in place of arrays: a PartitionSpec, or None for none.
+    """True if a state dict has axes in place of arrays: a PartitionSpec, or None for no axes.
 
-    Definitions written for T5X make one in ``derive_logical_axes``, and restore it.
+    Definitions written for T5X make such a state dict in ``derive_logical_axes``, and restore it.
     """
     leaves = jax.tree.leaves(state_dict, is_leaf=lambda node: node is None)
     return all(leaf is None or isinstance(leaf, PartitionSpec | Sharding) for leaf in leaves)
 
 
 def fields_by_name(state_dict: PyTree) -> PyTree:
-    """The namedtuples in a target, which up to Flax 0.3.4 had their fields numbered."""
+    """The state dict with the fields of named tuples by name; up to Flax 0.3.4 by number."""
     if not isinstance(state_dict, Mapping):
         return state_dict
     numbered = set(state_dict) == {"name", "fields", "values"}
@@ -66,99 +67,100 @@ def fields_by_name(state_dict: PyTree) -> PyTree:
 
 
 class NotFitting(Exception):
-    """A state dict is not exactly of the expected layout, or this walk cannot tell."""
+    """A state dict does not have exactly the expected layout, or holds unknown types."""
 
 
 def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
-    """The values of ``state_dict`` in the structure of ``like``: the usual case, and the quick way.
+    """The values of ``state_dict`` in the structure of ``like``: a fast walk for the usual case.
 
-    Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
-    What it refuses may be all right: an older layout, axes in place of arrays, a type of a user.
+    The walk does the same as ``flax.serialization.from_state_dict``, and checks names and shapes. A
+    state dict that does not fit may still be right: an older layout, axes in place of arrays, or a
+    type of the user's.
 
     Args:
       like: gives the structure and the shapes; its values are not used.
       state_dict: nested dicts of arrays.
 
     Raises:
-      NotFitting: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
-        something of a type that is not known here.
+      NotFitting: an entry is missing, unexpected, no array or of another shape, or ``like`` holds a
+        value of an unknown type.
     """
-    return _Walk().take(like, state_dict)
+    return _FittingRestore().restored(like, state_dict)
 
 
-class _Walk:
-    """The walk, with the way to restore every type that it has met."""
+class _FittingRestore:
+    """The walk of ``restore_fitting``, with a function that restores each type met so far."""
 
     def __init__(self) -> None:
-        self._ways: dict[type, _Way] = {
+        self._restorers: dict[type, _Restorer] = {
             dict: self._entries,
-            FrozenDict: lambda like, found: FrozenDict(self._entries(like, found)),
+            FrozenDict: lambda like, stored: FrozenDict(self._entries(like, stored)),
             list: self._list,
-            tuple: lambda like, found: tuple(self._list(like, found)),
+            tuple: lambda like, stored: tuple(self._list(like, stored)),
             type(None): _none,
         }
 
-    def take(self, like: PyTree, found: PyTree) -> PyTree:
-        """The values of ``found`` in the structure of ``like``."""
-        way = self._ways.get(type(like))
-        if way is None:
-            way = self._ways[type(like)] = self._way_of(like)
-        return way(like, found)
+    def restored(self, like: PyTree, stored: PyTree) -> PyTree:
+        """The stored values in the structure of ``like``."""
+        restorer = self._restorers.get(type(like))
+        if restorer is None:
+            restorer = self._restorers[type(like)] = self._restorer_for(like)
+        return restorer(like, stored)
 
-    def _way_of(self, like: PyTree) -> _Way:
+    def _restorer_for(self, like: PyTree) -> _Restorer:
         kind: Any = type(like)
         if isinstance(like, tuple) and hasattr(like, "_fields"):
-            of_tuple = dict.fromkeys(kind._fields)
-            return lambda like, found: kind(**self._fields(like, found, of_tuple))
+            tuple_fields = dict.fromkeys(kind._fields)
+            return lambda like, stored: kind(**self._fields(like, stored, tuple_fields))
         if isinstance(like, _ARRAYS) and not serialization.is_serializable(kind):
             return _array
         names = dict.fromkeys(_restored_fields(like))
-        return lambda like, found: like.replace(**self._fields(like, found, names))
+        return lambda like, stored: like.replace(**self._fields(like, stored, names))
 
-    def _entries(self, like: Mapping[Any, PyTree], found: PyTree) -> dict[Any, PyTree]:
-        if type(found) is not dict or found.keys() != like.keys():
+    def _entries(self, like: Mapping[Any, PyTree], stored: PyTree) -> dict[Any, PyTree]:
+        if type(stored) is not dict or stored.keys() != like.keys():
             raise NotFitting
-        take = self.take
-        return {name: take(value, found[name]) for name, value in like.items()}
+        restored = self.restored
+        return {name: restored(value, stored[name]) for name, value in like.items()}
 
-    def _fields(self, like: PyTree, found: PyTree, names: dict[str, None]) -> dict[str, PyTree]:
-        # Not by _entries: an optimizer has a state of some fields for each parameter.
-        if type(found) is not dict or found.keys() != names.keys():
+    def _fields(self, like: PyTree, stored: PyTree, names: dict[str, None]) -> dict[str, PyTree]:
+        # Without the dict that _entries needs: there is a dataclass of state for each parameter.
+        if type(stored) is not dict or stored.keys() != names.keys():
             raise NotFitting
-        take = self.take
-        return {name: take(getattr(like, name), found[name]) for name in names}
+        restored = self.restored
+        return {name: restored(getattr(like, name), stored[name]) for name in names}
 
-    def _list(self, like: Sequence[PyTree], found: PyTree) -> list[PyTree]:
-        return [*self._entries({str(at): value for at, value in enumerate(like)}, found).values()]
+    def _list(self, like: Sequence[PyTree], stored: PyTree) -> list[PyTree]:
+        return [*self._entries({str(at): value for at, value in enumerate(like)}, stored).values()]
 
 
-def _none(like: None, found: PyTree) -> None:
-    if found is not None:
+def _none(like: None, stored: PyTree) -> None:
+    if stored is not None:
         raise NotFitting
 
 
-def _array(like: PyTree, found: PyTree) -> PyTree:
+def _array(like: PyTree, stored: PyTree) -> PyTree:
     # A Python number, and the axes that may be in place of an array, have no shape.
-    if getattr(found, "shape", None) != like.shape:
+    if getattr(stored, "shape", None) != like.shape:
         raise NotFitting
-    return found
+    return stored
 
 
 def _restored_fields(like: PyTree) -> tuple[str, ...]:
-    """The fields of a ``flax.struct.dataclass``, if it is restored field by field.
+    """The fields of a ``flax.struct.dataclass``, if flax restores its class field by field.
 
-    A class may be registered with functions of its own, so flax is asked to restore a sample.
+    The class may be registered with functions of its own. Therefore flax restores a sample here.
     """
     if not dataclasses.is_dataclass(like) or isinstance(like, type) or not hasattr(like, "replace"):
         raise NotFitting
     fields = dataclasses.fields(like)
-    names = tuple(each.name for each in fields if each.metadata.get("pytree_node", True))
+    names = tuple(field.name for field in fields if field.metadata.get("pytree_node", True))
     sample = {name: object() for name in names}
-    expected = {each.name: getattr(like, each.name) for each in fields} | sample
+    expected = {field.name: getattr(like, field.name) for field in fields} | sample
     try:
         restored = serialization.from_state_dict(like.replace(**dict.fromkeys(names)), sample)
         plain = all(getattr(restored, name) is value for name, value in expected.items())
-    # Code of the user's, which did not expect a sample.
+    # The user's own function may fail with a sample.
     except Exception:
         plain = False
     if not plain or type(restored) is not type(like):
@@ -169,15 +171,15 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
 def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[Misfit]]:
     """The values of ``state_dict`` in the structure of ``like``, as flax restores them.
 
-    Surplus entries are ignored, and what stands where an array is expected is taken as it is.
+    Surplus entries are ignored, and any value in place of an array is taken unchanged.
 
     Args:
       like: gives the structure; its values are not used.
       state_dict: nested dicts of arrays.
-      where: the path of the two, for messages.
+      where: the path of both trees, for messages.
 
     Returns:
-      these values, and what does not fit: ``warn_of`` that when all is restored.
+      the restored values, and the misfits: give these to ``warn_of`` when everything is restored.
 
     Raises:
       ValueError: flax refuses the state dict, or ``strict()`` does; the message names the first
@@ -196,19 +198,26 @@ def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[
 
 
 def warn_of(misfits: Sequence[Misfit]) -> None:
-    """Warn about the line of the program that restores what does not fit, if anything does not."""
+    """Warn of misfits, if there are any, at the line of the program that restores."""
     if misfits:
         more = f", and {len(misfits) - 1} more like it" if len(misfits) > 1 else ""
         let_pass(
             f"The checkpoint does not fit the optimizer: at {misfits[0]}{more}. As in flax.optim,"
-            " entries that are not expected are ignored, and what stands in place of an array is"
-            " taken as it is."
+            " unexpected entries are ignored, and any value in place of an array is restored"
+            " unchanged."
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class Misfit:
-    """A path at which a state dict differs from what is expected, and whether flax refuses that."""
+    """A path at which a state dict differs from the expected one.
+
+    Args:
+      path: names separated by slashes.
+      expected: the expected value, in words.
+      found: the stored value, in words.
+      refused: whether flax refuses the difference.
+    """
 
     path: str
     expected: str
@@ -219,14 +228,14 @@ class Misfit:
         return f"{self.path} expected {self.expected}, found {self.found}"
 
     def error(self) -> ValueError:
-        """The error to raise if it is not let pass."""
+        """The error that refuses the state dict."""
         return ValueError(f"Cannot restore the optimizer: at {self}. Nothing was restored.")
 
 
 def _misfits(
     like: PyTree, expected: PyTree, found: PyTree, path: tuple[str, ...]
 ) -> Iterator[Misfit]:
-    """Where a state dict differs from ``expected``, that of ``like``."""
+    """The paths at which a state dict differs from ``expected``, the state dict of ``like``."""
     where = functools.partial("/".join, path)
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
@@ -237,7 +246,7 @@ def _misfits(
                 yield Misfit(f"{where()}/{name}", _describe(expected[name]), "nothing", True)
         for name in found:
             if name not in expected:
-                # Of a dict alone, flax ignores what it does not know.
+                # Flax ignores unknown entries in a dict, and refuses them in anything else.
                 refused = not isinstance(like, Mapping)
                 yield Misfit(f"{where()}/{name}", "nothing", _describe(found[name]), refused)
         for name, child in _children(like, expected).items():
@@ -251,7 +260,7 @@ def _misfits(
 
 
 def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]:
-    """The objects whose state dicts are the entries of ``expected``, by their names."""
+    """The children of ``like`` by name; their state dicts are the entries of ``expected``."""
     if isinstance(like, Mapping):
         return {str(name): child for name, child in like.items()}
     if isinstance(like, list | tuple) and not hasattr(like, "_fields"):
@@ -262,11 +271,11 @@ def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]
 def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
     if found[1:] == expected and found:
         return (
-            ". If it was saved from a replicated optimizer, take the first copy of every array,"
-            " jax.tree.map(lambda x: x[0], state_dict)"
+            ". If the checkpoint was saved from a replicated optimizer, take the first copy of"
+            " every array: `jax.tree.map(lambda x: x[0], state_dict)`"
         )
     if expected[1:] == found and expected:
-        return ". If the optimizer here is replicated, restore first and replicate then"
+        return ". If this optimizer is replicated, restore first and replicate afterwards"
     return ""
 
 
@@ -284,16 +293,20 @@ def _describe(value: PyTree) -> str:
 
 
 def refuse_no_count(state_dict: PyTree) -> None:
-    """Raise the ValueError of a step that is no count: flax took it, and failed in the next step.
+    """Refuse a state dict whose step is no count. Flax restored such a step and failed afterwards.
 
     Args:
-      state_dict: that of an ``OptimizerState``, or anything else. Axes may be in place of a step.
+      state_dict: the state dict of an ``OptimizerState``, or anything else. Axes in place of a step
+        are accepted.
+
+    Raises:
+      ValueError: the step is no count.
     """
     step = state_dict.get("step") if isinstance(state_dict, Mapping) else None
     if isinstance(step, int):
         is_count = -(2**31) <= step < 2**31
     elif isinstance(step, jax.Array | np.ndarray | np.generic):
-        is_count = numbers(step) == "real"
+        is_count = number_kind(step) == "real"
     else:
         is_count = not isinstance(step, str | bytes | list | Mapping | complex)
     if not is_count:
@@ -301,14 +314,14 @@ def refuse_no_count(state_dict: PyTree) -> None:
 
 
 def upgrade(
-    target: PyTree, state_dict: PyTree, each: Callable[[int, Leaf, PyTree], PyTree]
+    target: PyTree, state_dict: PyTree, upgrade_entry: Callable[[int, Leaf, PyTree], PyTree]
 ) -> PyTree:
-    """Rewrite the entry of every parameter, and make the step an int32 scalar.
+    """The state dict with an upgraded entry for every parameter, and an int32 scalar as step.
 
     Args:
       target: the parameters, already restored.
-      state_dict: that of an ``OptimizerState``.
-      each: takes the index of a parameter, the parameter and its entry to its new entry.
+      state_dict: the state dict of an ``OptimizerState``.
+      upgrade_entry: takes the index of a parameter, the parameter and its entry to the new entry.
     """
     if not isinstance(state_dict, Mapping) or set(state_dict) != {"step", "param_states"}:
         return state_dict
@@ -317,7 +330,7 @@ def upgrade(
 
     def rewritten(position: PyTree, entry: PyTree) -> PyTree:
         if isinstance(position, int):
-            return each(position, leaves[position], entry)
+            return upgrade_entry(position, leaves[position], entry)
         if isinstance(position, Mapping) and isinstance(entry, Mapping):
             return {
                 name: rewritten(position[name], child) if name in position else child
@@ -327,7 +340,7 @@ def upgrade(
 
     step = state_dict["step"]
     return {
-        # Flax <= 0.2.2 counted in a Python int.
+        # Up to Flax 0.2.2 the step was a Python int.
         "step": np.asarray(step, np.int32) if isinstance(step, int) else step,
         "param_states": rewritten(positions, state_dict["param_states"]),
     }
@@ -336,11 +349,11 @@ def upgrade(
 def merge_list_of_states(
     target: PyTree, state_dict: PyTree, groups: Sequence[Sequence[int]]
 ) -> PyTree:
-    """The one state that replaced, in Flax 0.3.3, a list of states for a MultiOptimizer.
+    """The state dict of a MultiOptimizer with one state, as since Flax 0.3.3, not a list of states.
 
     Args:
       target: the parameters.
-      state_dict: of either layout; the newer one is returned as it is.
+      state_dict: a state dict of either layout; one of the newer layout is returned unchanged.
       groups: the leaves of each optimizer, in the order of its traversal.
 
     Raises:

@@ -1,6 +1,6 @@
-"""Steps outside jit: compiled once for each kind of step, and kept for as long as it is in use.
+"""Steps outside jit: each kind of step is compiled once, and stays compiled while it is in use.
 
-What is called is a few compiled programs rather than hundreds of small kernels.
+A step then calls a few compiled programs instead of hundreds of small kernels.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from flaxoptim_compat.bridge.rounding import ZERO, rounding_each
 from flaxoptim_compat.bridge.traced import Outcome, Step, traced
 from flaxoptim_compat.bridge.trees import Target, collecting_later, step_count
 
-# A decay rate such as beta2 is built into the compiled step. A program that overrides it with ever
-# new numbers would compile at every step: past this many it runs kernel by kernel, as flax did.
+# A decay rate such as beta2 is built into the compiled step. A program that overrides the rate with
+# ever new numbers would compile at every step. After this many numbers, steps with overrides run
+# kernel by kernel, as in flax.
 MAX_VARIANTS = 8
-# Programs make definitions as they like, in a search for hyper-parameters by the thousand. This
-# many kinds of step stay compiled, those used last.
+# A search for hyper-parameters makes thousands of definitions. This many kinds of step stay
+# compiled: those used last.
 MAX_STEPS = 128
 
 
@@ -58,15 +59,20 @@ def compiled_steps(enabled: bool) -> Iterator[None]:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Plan:
-    """All of a step that is not an array: equal plans share a compiled step."""
+class StepPlan:
+    """Everything that decides about a step except its arrays: equal plans share a compiled step.
+
+    Args:
+      definition: the definition of the step.
+      static: the hyper-parameters that are built into the compiled step.
+    """
 
     definition: Definition
     static: HyperParams
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
-            isinstance(other, Plan)
+            isinstance(other, StepPlan)
             and same(self.static, other.static)
             and (
                 self.definition is other.definition
@@ -78,41 +84,47 @@ class Plan:
         return hash(type(self.definition))
 
 
-def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, PyTree] | None:
-    """The plan of a step and what is handed to it, or None where it is not to be compiled."""
+def step_plan(definition: Definition, hyper_params: HyperParams) -> tuple[StepPlan, PyTree] | None:
+    """The plan of a step and its other hyper-parameters; None if the step must not be compiled."""
     switched_off = jax.config.jax_disable_jit  # type: ignore[attr-defined]
     if switched_off or not _settings.compiled or definition.own_code().moves:
         return None
     static, dynamic = hp.separate(hyper_params, definition.hyper_params)
-    made = Plan(definition, static)
+    plan = StepPlan(definition, static)
     if hp.builds_in_overrides(hyper_params, definition.hyper_params):
         known = _variants(type(definition))  # type: ignore[arg-type]
-        if made not in known:
+        if plan not in known:
             if len(known) >= MAX_VARIANTS:
                 return None
-            known.append(made)
-    return made, dynamic
+            known.append(plan)
+    return plan, dynamic
 
 
 @lru_cache(maxsize=MAX_STEPS)
-def _variants(kind: type) -> list[Plan]:
-    """The plans with overrides built in that definitions of a class have been compiled for."""
+def _variants(kind: type) -> list[StepPlan]:
+    """The compiled plans, for definitions of one class, that have overrides built in."""
     del kind
     return []
 
 
-def compiled(plan: Plan, dynamic: PyTree, step: Step) -> Outcome:
-    """The outcome of a step by compiled calls; a gradient of another shape is a ValueError.
+def compiled(plan: StepPlan, dynamic: PyTree, step: Step) -> Outcome:
+    """The outcome of a step, by compiled calls.
 
-    ``dynamic`` are the hyper-parameters that are no part of the plan.
+    Args:
+      plan: the plan of the step.
+      dynamic: the hyper-parameters that are not built into the compiled step.
+      step: the step.
+
+    Raises:
+      ValueError: a gradient has another shape than its parameter.
     """
     target, done = step.target, step_count(step.count)
-    kinds = tuple(map(_kind, target.leaves))
-    division = _division(plan, target.treedef, kinds, _platform(target.leaves))
+    leaf_types = tuple(map(_leaf_type, target.leaves))
+    division = _division(plan, target.treedef, leaf_types, _platform(target.leaves))
     leaves: list[Leaf] = []
     new_states: list[ParamState] = []
     count = None
-    # Of fewer leaves there is less to search than the search is put off by.
+    # For fewer leaves, turning the garbage collector off and on takes longer than its search.
     is_large = len(target.leaves) > LARGEST
     with collecting_later() if is_large else contextlib.nullcontext():
         for batch in division.batches:
@@ -125,7 +137,7 @@ def compiled(plan: Plan, dynamic: PyTree, step: Step) -> Outcome:
             )
             leaves += moved
             new_states += moved_states
-    # What the leaves find that no batch holds.
+    # The value for leaves that are in no batch.
     leaves.append(None)
     new_states.append(None)
     count = done + 1 if count is None else count
@@ -133,7 +145,7 @@ def compiled(plan: Plan, dynamic: PyTree, step: Step) -> Outcome:
 
 
 def _platform(leaves: Sequence[Leaf]) -> str:
-    """Where these are computed: what may be computed together lies on devices of one kind."""
+    """The platform that computes a step of these leaves; all of them are on one platform."""
     for leaf in leaves:
         if isinstance(leaf, jax.Array):
             platform: str = next(iter(leaf.devices())).platform
@@ -142,19 +154,19 @@ def _platform(leaves: Sequence[Leaf]) -> str:
 
 
 # The shape and the dtype of a leaf.
-_Kind = tuple[tuple[int, ...], DTypeLike]
+_LeafType = tuple[tuple[int, ...], DTypeLike]
 
 
-def _kind(leaf: Leaf) -> _Kind:
+def _leaf_type(leaf: Leaf) -> _LeafType:
     try:
         return leaf.shape, leaf.dtype
     except AttributeError:  # a Python number
         return np.shape(leaf), jnp.result_type(leaf)
 
 
-def _as_filters_see_it(kind: _Kind) -> jax.ShapeDtypeStruct:
-    """A leaf of this kind, with the dtype that jax has for it: numpy's float64 may be a float32."""
-    shape, dtype = kind
+def _as_filters_see_it(leaf_type: _LeafType) -> jax.ShapeDtypeStruct:
+    """The shape of a leaf, with the dtype in jax: numpy's float64 may become a float32."""
+    shape, dtype = leaf_type
     return jax.ShapeDtypeStruct(
         shape, jax.dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
     )
@@ -164,8 +176,8 @@ _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 def _picker(indices: Sequence[int]) -> _Picker:
-    """A function that picks the values at these indices out of a list."""
-    # An itemgetter of one index picks no tuple but the value.
+    """A function that returns the values at these indices of a list, as a tuple."""
+    # An itemgetter of one index would return the value without a tuple.
     if len(indices) < 2:
         return lambda values: tuple(values[index] for index in indices)
     return operator.itemgetter(*indices)
@@ -175,7 +187,10 @@ def _picker(indices: Sequence[int]) -> _Picker:
 class _Batch:
     """Some of the leaves that one definition moves, and the compiled step for them.
 
-    ``address`` is where in nested lists of hyper-parameters, as MultiOptimizers have, its are.
+    Args:
+      address: the indices of the batch's hyper-parameters in the nested lists of MultiOptimizers.
+      run: the compiled step.
+      pick: returns the values of the batch, from one value for each leaf of the target.
     """
 
     address: tuple[int, ...]
@@ -185,9 +200,12 @@ class _Batch:
 
 @dataclasses.dataclass(frozen=True)
 class _Division:
-    """The batches of a target, and what brings one value for each of their leaves into order.
+    """The batches of a target, and the way back to the order of the target's leaves.
 
-    After the values of all batches stands the one for the leaves that no batch holds.
+    Args:
+      batches: the batches.
+      in_order: takes the values of all batches, and last the value for leaves in no batch, to one
+        value for each leaf of the target.
     """
 
     batches: Sequence[_Batch]
@@ -195,28 +213,31 @@ class _Division:
 
 
 @lru_cache(maxsize=MAX_STEPS)
-def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...], platform: str) -> _Division:
-    """Which leaves of a target are moved together, and by what: worked out for the first step."""
-    params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, kinds)))
+def _division(
+    plan: StepPlan, treedef: PyTreeDef, leaf_types: tuple[_LeafType, ...], platform: str
+) -> _Division:
+    """The batches of a target; worked out for the first step, and remembered."""
+    params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, leaf_types)))
     divided: list[_Batch] = []
     order: list[int] = []
-    for each in plan.definition.assign(_addresses(plan.static), params, range(len(kinds))):
-        run = _compiled(Plan(each.definition, _at(each.hyper_params, plan.static)), platform)
-        cut = [tuple(range(len(each.leaves)))]
-        formula = each.definition.formula
+    for part in plan.definition.assign(_addresses(plan.static), params, range(len(leaf_types))):
+        address = part.hyper_params
+        run = _compiled(StepPlan(part.definition, _at(address, plan.static)), platform)
+        cut = [tuple(range(len(part.leaves)))]
+        formula = part.definition.formula
         if formula is not None and formula.splits:
-            cut = batches([kinds[index] for index in each.leaves])
+            cut = batches([leaf_types[index] for index in part.leaves])
         for positions in cut:
-            indices = [each.leaves[position] for position in positions]
-            divided.append(_Batch(each.hyper_params, run, _picker(indices)))
+            indices = [part.leaves[position] for position in positions]
+            divided.append(_Batch(address, run, _picker(indices)))
             order += indices
     place = {index: position for position, index in enumerate(order)}
-    in_order = [place.get(index, len(order)) for index in range(len(kinds))]
+    in_order = [place.get(index, len(order)) for index in range(len(leaf_types))]
     return _Division(divided, _picker(in_order))
 
 
 @lru_cache(maxsize=MAX_STEPS)
-def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
+def _compiled(plan: StepPlan, platform: str) -> Callable[..., Outcome]:
     def run(
         dynamic: PyTree,
         params: PyTree,
@@ -228,15 +249,15 @@ def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
         target.refuse_misshapen(gradients)
         return traced(Step(plan.definition, hyper_params, target, count, states, gradients))
 
-    # On a GPU it made a step of Adam take 1.4 times as long, and whether it keeps the bits there as
-    # well has not been measured.
+    # On a GPU, rounding each operation made a step of Adam take 1.4 times as long. Whether the bits
+    # are kept there has not been measured.
     return partial(jax.jit(rounding_each(run)), ZERO) if platform == "cpu" else jax.jit(run)
 
 
 def _addresses(hyper_params: HyperParams, above: tuple[int, ...] = ()) -> PyTree:
-    """Nested lists of hyper-parameters with the place of each in place of its values."""
+    """Nested lists like the hyper-parameters, with the indices that lead to each entry in it."""
     if isinstance(hyper_params, list):
-        return [_addresses(each, (*above, index)) for index, each in enumerate(hyper_params)]
+        return [_addresses(entry, (*above, index)) for index, entry in enumerate(hyper_params)]
     return above
 
 

@@ -1,4 +1,4 @@
-"""The formula of a definition, and the words of this room for what it handles."""
+"""The type names of this room: a definition, its formula, and what a step reads and returns."""
 
 from __future__ import annotations
 
@@ -17,50 +17,54 @@ if TYPE_CHECKING:
     from flaxoptim_compat.optim.legacy_loop import LegacyLoop
     from flaxoptim_compat.optim.weight_norm import Normed
 
-# What a step does, and the chain of optax that it is, as data. This room calls their methods, and
-# imports no class of them.
+# A definition says what a step does; its formula is the chain of optax that does the same, as data.
+# This room calls their methods without importing their classes, which are on a higher floor.
 Definition: TypeAlias = "OptimizerDef"
 Formula: TypeAlias = "Chain | LegacyLoop | Normed"
-# For the first four jax has no better type. Containers of arrays, whatever they are made of:
+# For the next four names jax has no narrower type than Any.
+# A container of arrays: a dict, a list, a dataclass, a single array.
 PyTree: TypeAlias = Any
-# a dataclass of numbers, perhaps with another one inside, or a list of those:
+# The hyper-parameters of a definition: a dataclass of numbers, perhaps with the dataclass of a
+# wrapped definition inside, or a list of such dataclasses.
 HyperParams: TypeAlias = Any
-# a dataclass of arrays, or what a user's definition keeps for one parameter:
+# The state of one parameter: a dataclass of arrays, or whatever a user's definition keeps.
 ParamState: TypeAlias = Any
-# an array, traced or not, a Python number, or the shape and dtype that stand for an array:
+# A leaf: an array, traced or not, a Python number, or a shape and dtype in place of an array.
 Leaf: TypeAlias = Any
-# One hyper-parameter.
+# The value of one hyper-parameter.
 Number: TypeAlias = ArrayLike
 # {type of optax state: {its field: field of the per-parameter state}}
 StateFields: TypeAlias = Mapping[type, Mapping[str, str]]
-# What the names in a formula stand for.
+# The values of the names in a formula.
 Values: TypeAlias = Mapping[str, Any]
-# What is put around a transformation.
+# A function that wraps a transformation.
 Around: TypeAlias = Callable[[optax.GradientTransformation], optax.GradientTransformation]
-# The trees that go into each optax state, by its fields.
+# {type of optax state: {its field: the tree that goes into the field}}
 StateTrees: TypeAlias = dict[type, dict[str, PyTree]]
 # The optax states by type.
 Nodes: TypeAlias = Mapping[type, PyTree]
-# Makes a tree of one value per parameter,
-Place: TypeAlias = Callable[[Sequence[Leaf]], PyTree]
-# and takes such a tree to these values.
-Pick: TypeAlias = Callable[[PyTree], Sequence[Leaf]]
+# A function that makes a tree out of one value for each parameter.
+PlaceInTree: TypeAlias = Callable[[Sequence[Leaf]], PyTree]
+# A function that reads one value for each parameter out of a tree.
+PickFromTree: TypeAlias = Callable[[PyTree], Sequence[Leaf]]
 
 
 class OwnCode(NamedTuple):
     """Where code of a program's own takes part in what a definition does.
 
-    Without any it is false: a step is an optax chain, and a text says which.
+    All flags are false, and so is the tuple, if the program has no code in the definition: a step
+    is an optax chain, and the chain has a text.
 
     Args:
-      step: the code moves the parameters, and no chain does.
-      around: an ``apply_gradient`` of its own is called, which may then call that of the class.
-      part: the code moves some of the parameters: it is in a part that is called as a whole.
-      elsewhere: the code says something else, such as the first state. The step is the same; no
-        text says all.
+      step: the program's code moves the parameters instead of a chain.
+      around: the program overrides ``apply_gradient``; that method may call the one of the class.
+      part: the program's code moves some of the parameters: those of one part, which is called as a
+        whole.
+      elsewhere: the program overrides something else, such as the first state. The step is the same
+        chain, but no text says everything that the definition does.
     """
 
-    # Each step asks: a tuple answers in a tenth of the time of an enum.Flag.
+    # Each step reads these flags: a tuple answers in a tenth of the time of an enum.Flag.
     step: bool = False
     around: bool = False
     part: bool = False
@@ -70,22 +74,22 @@ class OwnCode(NamedTuple):
         return any(self)
 
     @property
-    def asks(self) -> bool:
-        """True if a step must call ``apply_gradient``, rather than go through the chain."""
+    def must_be_called(self) -> bool:
+        """True if a step must call the definition's ``apply_gradient`` instead of the chain."""
         return self.step or self.around
 
     @property
     def moves(self) -> bool:
-        """True if it computes parameters, and so is not to be compiled unasked."""
+        """True if the program's code computes parameters: no step compiles such code unasked."""
         return self.step or self.part
 
 
 # Compared by identity: hyper-parameters may be traced, and have no value to compare yet.
 @dataclasses.dataclass(frozen=True, eq=False)
 class Assignment:
-    """One definition, the hyper-parameters of this call, and the leaves that it moves.
+    """A definition, its hyper-parameters in this call, and the indices of the leaves that it moves.
 
-    ``label`` is its key in ``optax.partition``.
+    ``label`` is the key of the definition in ``optax.partition``.
     """
 
     definition: Definition

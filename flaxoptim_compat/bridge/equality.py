@@ -1,6 +1,6 @@
-"""Equality by value of definitions and what they hold.
+"""Equality of definitions by value, and of everything that a definition holds.
 
-A definition is static under jit: two that are equal share a trace, and two that are not must never.
+A definition is static under jit: equal definitions share a trace, and others must never do so.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _holds_the_same(a: Any, b: Any) -> bool:
-    """True if all attributes are the very same objects: usual for hyper-parameters, and quick."""
+    """True if all attributes are the very same objects: a fast test for the usual case."""
     mine, theirs = getattr(a, "__dict__", {}), getattr(b, "__dict__", {})
     same_names = bool(mine) and mine.keys() == theirs.keys()
     return same_names and all(map(is_, mine.values(), map(theirs.get, mine)))
@@ -52,7 +52,7 @@ def _equal(a: Any, b: Any) -> bool:
         return True
     try:
         return bool(a == b)
-    except Exception:  # a type of the user's that cannot be compared is equal to itself only
+    except Exception:  # a value of the user's that cannot be compared is equal to itself only
         return False
 
 
@@ -60,7 +60,7 @@ def _same_array(a: Any, b: Any) -> bool:
     if not isinstance(b, jax.Array | np.ndarray | np.generic):
         return False
     if isinstance(a, jax.core.Tracer) or isinstance(b, jax.core.Tracer):
-        return False  # tracers have no value yet, so only identity tells
+        return False  # tracers have no values yet: only identity makes them equal
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if isinstance(a, jax.Array) and jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
@@ -70,7 +70,7 @@ def _same_array(a: Any, b: Any) -> bool:
 
 
 def _same_function(a: types.FunctionType, b: types.FunctionType) -> bool:
-    """The same code over the same values, as when a lambda is made anew on each call."""
+    """True for the same code over the same values, as of a lambda that each call makes anew."""
     if a.__code__ != b.__code__ or a.__globals__ is not b.__globals__:
         return False
     if not same(a.__defaults__, b.__defaults__) or not same(a.__kwdefaults__, b.__kwdefaults__):
@@ -85,5 +85,5 @@ def _same_function(a: types.FunctionType, b: types.FunctionType) -> bool:
 
 
 def _same_cell(a: Any, b: Any) -> bool:
-    # A function in a closure may close over itself, so there only identity counts.
+    # A function in a closure may close over itself, so it is compared by identity.
     return a is b if isinstance(a, types.FunctionType) else same(a, b)

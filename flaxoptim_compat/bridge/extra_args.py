@@ -1,8 +1,8 @@
-"""Extra arguments of a step, such as the loss: which of them a transformation of optax takes.
+"""Extra arguments of a step, such as the loss, and the names that a transformation ignores.
 
-No transformation says so: a chain hands on whatever it is given, and what nobody in it takes is
-lost without a word. So a step is traced with something in the place of an argument that is good for
-nothing. Where that does no harm, nobody takes the argument.
+No transformation tells which extra arguments it takes. A chain passes all of them on, and an
+argument that no stage takes is lost without an error. Therefore a step is traced with a useless
+value in place of an argument. If the trace succeeds, no stage takes the argument.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import optax
 
 from flaxoptim_compat.bridge.definition import PyTree
 
-# The names that are known to be taken, so that this is asked in the first step only.
+# {owner: the extra arguments that its transformation takes}, so that only the first step traces.
 _taken: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
 
 
 class _Useless:
-    """A value that cannot be computed with, called, compared or tested."""
+    """A value that raises an error if it is computed with, called, compared or tested."""
 
     def __bool__(self) -> bool:
         raise TypeError
@@ -41,14 +41,14 @@ def update(
     /,
     **extra_args: Any,
 ) -> tuple[PyTree, PyTree]:
-    """The updates and the new state, by a transformation that perhaps takes no extra arguments."""
+    """The updates and the new state; a transformation without extra arguments gets none."""
     try:
-        # By the signature: MultiSteps makes a plain GradientTransformation, and takes them.
+        # The type does not tell: MultiSteps makes a plain GradientTransformation that takes them.
         inspect.signature(tx.update).bind(grads, opt_state, params, **extra_args)
     except TypeError:
         tx = optax.with_extra_args_support(tx)
-    found: tuple[PyTree, PyTree] = tx.update(grads, opt_state, params, **extra_args)
-    return found
+    updates_and_state: tuple[PyTree, PyTree] = tx.update(grads, opt_state, params, **extra_args)
+    return updates_and_state
 
 
 def ignored(
@@ -59,13 +59,13 @@ def ignored(
     params: PyTree,
     extra_args: Mapping[str, Any],
 ) -> list[str]:
-    """The names of the extra arguments that nobody in a transformation takes.
+    """The names of the extra arguments that no stage of a transformation takes.
 
     Args:
-      owner: what always makes this transformation, by which the answer is remembered.
+      owner: an object that always makes this transformation. The result is remembered for it.
       tx: the transformation.
       grads: the gradients of the step.
-      opt_state: its state.
+      opt_state: the state of the transformation.
       params: the parameters.
       extra_args: the arguments of the step by name.
     """
@@ -80,11 +80,11 @@ def ignored(
                 opt_state,
                 params,
             )
-        except Exception:  # whatever a transformation of the user's makes of it
+        except Exception:  # a transformation of the user's may raise anything
             return False
         return True
 
-    # What fails in any case says for itself what it lacks.
+    # A step that fails with the real arguments, too, will raise its own error.
     if not asked or not runs():
         return []
     lost = [name for name in extra_args if name in asked and runs(**{name: _Useless()})]

@@ -1,7 +1,8 @@
 """Hyper-parameters of a legacy definition as optax hyper-parameters.
 
-What changes from step to step rides on ``optax.inject_hyperparams``; what stays is built into the
-chain as a Python number, because ``1 - beta2`` of a float32 array has lost four digits.
+A value that changes from step to step is injected with ``optax.inject_hyperparams``. Any other
+value is built into the chain as a Python number: ``1 - beta2`` of a float32 array would lose four
+digits.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import optax
 from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
-from flaxoptim_compat.bridge.trees import numbers
+from flaxoptim_compat.bridge.trees import number_kind
 from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, NUMBERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
 from flaxoptim_compat.transforms.casting import (
@@ -27,33 +28,33 @@ from flaxoptim_compat.transforms.casting import (
     like_a_python_number,
 )
 
-# Of nearly all hyper-parameters this is all that each step asks.
+# The types of nearly all hyper-parameters, for a fast test in each step.
 _PLAIN = frozenset({float, int, bool})
 
 
 def flatten(hyper_params: HyperParams) -> dict[str, Any]:
     """All hyper-parameters by name, those of a wrapped optimizer included.
 
-    Of two with the same name, as in a WeightNorm around a WeightNorm, the outer one is meant.
+    If two have the same name, as in a WeightNorm around a WeightNorm, the outer one counts.
     """
-    mine: dict[str, Any] = {}
+    outer: dict[str, Any] = {}
     inner: dict[str, Any] = {}
     for name, value in fields_of(hyper_params).items():
         if _is_nested(value):
             inner.update(flatten(value))
         else:
-            mine[name] = value
-    return {**inner, **mine}
+            outer[name] = value
+    return {**inner, **outer}
 
 
 def _is_nested(value: Any) -> bool:
     """True if a hyper-parameter holds all hyper-parameters of a wrapped optimizer."""
-    # Each step outside jit asks this of every number, of which Python knows at once.
+    # Each step outside jit tests every number, and the first comparison is the fast one.
     return type(value) is not float and dataclasses.is_dataclass(value)
 
 
 def with_values(hyper_params: HyperParams, values: Mapping[str, Any]) -> HyperParams:
-    """The same hyper-parameters with some of them, by name as in ``flatten``, replaced."""
+    """The hyper-parameters with some values replaced, by the names of ``flatten``."""
     fields = fields_of(hyper_params)
     below = {name: value for name, value in values.items() if name not in fields}
     changes = {
@@ -61,25 +62,25 @@ def with_values(hyper_params: HyperParams, values: Mapping[str, Any]) -> HyperPa
         for name, value in fields.items()
         if _is_nested(value) or name in values
     }
-    # Hyper-parameters of a subclass may be anything, such as a list, which has none by name.
+    # Hyper-parameters of a subclass may be anything, such as a list, which has no fields.
     return dataclasses.replace(hyper_params, **changes) if changes else hyper_params
 
 
 def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
-    """The hyper-parameters by name, those of a wrapped optimizer together as one."""
+    """The hyper-parameters by name; those of a wrapped optimizer are one value."""
     if not dataclasses.is_dataclass(hyper_params):
         return {}
     return {
-        each.name: getattr(hyper_params, each.name) for each in dataclasses.fields(hyper_params)
+        field.name: getattr(hyper_params, field.name) for field in dataclasses.fields(hyper_params)
     }
 
 
 def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
-    """Hyper-parameters of another class as the definition's dataclass; flax read them by name.
+    """Hyper-parameters of any class as the dataclass of the definition; flax read them by name.
 
     Args:
-      hyper_params: the dataclass, a named tuple, a class of settings.
-      like: those of the definition.
+      hyper_params: the dataclass itself, a named tuple, or a class of settings.
+      like: the hyper-parameters of the definition.
     """
     kind: Any = type(like)
     if isinstance(hyper_params, kind) or not dataclasses.is_dataclass(like):
@@ -88,7 +89,16 @@ def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
 
 
 def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -> None:
-    """Raise the TypeError that names what is not known, and what is."""
+    """Refuse overrides whose names are not known.
+
+    Args:
+      owner: the name of the class or the function that has the hyper-parameters.
+      overrides: the names of the overrides.
+      known: the names of the hyper-parameters.
+
+    Raises:
+      TypeError: a name is not known; the message lists the known names.
+    """
     unknown = sorted(set(overrides) - set(known))
     if unknown:
         names = ", ".join(repr(name) for name in unknown)
@@ -96,20 +106,20 @@ def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -
 
 
 def _refuse_no_number(owner: str, name: str, value: Any) -> None:
-    # Else not a list of what is a number: flax multiplied with whatever multiplies arrays.
+    # A list of accepted types would be too narrow: flax took anything that multiplies arrays.
     is_other = isinstance(value, str | bytes | list | tuple | dict | set | complex)
-    if is_other or (is_array(value) and numbers(value) != "real"):
+    if is_other or (is_array(value) and number_kind(value) != "real"):
         shown = f"an array of {value.dtype}" if is_array(value) else repr(value)
         raise TypeError(
-            f"{owner} was given {name}={shown}, which is no real number. Give a number, or an array"
-            " of real numbers."
+            f"`{name}` of {owner} must be a real number, not {shown}. Give a number, or an array of"
+            " real numbers."
         )
 
 
 def _normalise(name: str, value: Any) -> Any:
     has_value = is_array(value) and not isinstance(value, jax.core.Tracer)
     if has_value and value.ndim == 0 and (value.dtype == bool or name in STRUCTURAL):
-        value = value.item()  # it decides what is computed, so it is built in
+        value = value.item()  # a value that decides what is computed is built into the chain
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, np.integer | np.floating):
@@ -120,7 +130,11 @@ def _normalise(name: str, value: Any) -> Any:
 
 
 def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
-    """Make numbers Python floats, and insist on a learning rate.
+    """The hyper-parameters with Python numbers as floats.
+
+    Args:
+      owner: the name of the definition's class, for messages.
+      hyper_params: the hyper-parameters of one call.
 
     Raises:
       AssertionError: there is no learning rate (the type flax raised).
@@ -137,18 +151,21 @@ def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
 
 
 def refuse_missing_rate(owner: str, created: str, values: Mapping[str, Any]) -> None:
-    """Raise the AssertionError of a learning rate that is None.
+    """Refuse a learning rate that is None.
 
     Args:
-      owner: what the rate is missing in.
-      created: how it would have been created with one.
+      owner: the subject of the message: the name of a class, or another noun.
+      created: the call that makes the definition with a learning rate.
       values: the hyper-parameters by name.
+
+    Raises:
+      AssertionError: there is no learning rate.
     """
     if values.get("learning_rate", 0.0) is None:
         raise AssertionError(
-            f"no learning rate provided. {owner} was created without one: create it with"
-            f" {created}, or pass one with each step,"
-            " optimizer.apply_gradient(grads, learning_rate=...)."
+            f"no learning rate provided. {owner} was made without a learning rate: make it with"
+            f" `{created}`, or pass a rate with each step,"
+            " `optimizer.apply_gradient(grads, learning_rate=...)`."
         )
 
 
@@ -168,10 +185,10 @@ def dynamic_names(
 
     Args:
       hyper_params: the values of this call.
-      defaults: those of the definition.
-      arrays: False for a transformation that is built anew with other arrays, as a factory in
-        ``optax.inject_hyperparams`` is; an array in its own state would never change again.
-      numbers: False for a state that shall hold none, such as one that is restored.
+      defaults: the values of the definition.
+      arrays: False for a transformation that is made anew with other arrays, such as a factory in
+        ``optax.inject_hyperparams``. An array in the inner state would never change again.
+      numbers: False for a state that must hold no numbers, such as a restored state.
     """
     usual = flatten(defaults)
     names = []
@@ -191,9 +208,9 @@ def dynamic_names(
 
 
 def separate(hyper_params: HyperParams, defaults: HyperParams) -> tuple[HyperParams, PyTree]:
-    """Split hyper-parameters into constants and arguments of a compiled step, for ``join``."""
+    """The constants and the arguments of a compiled step, which ``join`` puts together again."""
     if isinstance(hyper_params, list | tuple):
-        # Of a MultiOptimizer, some of whose optimizers may be left out.
+        # For a MultiOptimizer, whose list of hyper-parameters may be shorter than its defaults.
         pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=False)]
         return [static for static, _ in pairs], [dynamic for _, dynamic in pairs]
     values = flatten(hyper_params)
@@ -230,7 +247,7 @@ def float_dtype(leaves: Iterable[Leaf]) -> np.dtype:
 
 
 def rounds(leaves: Iterable[Leaf], dtype: DTypeLike) -> bool:
-    """True if some parameters have another floating-point dtype than the injected floats."""
+    """True if a parameter has another floating-point dtype than the injected floats."""
     return any(each != dtype for each in _float_dtypes(leaves))
 
 
@@ -243,15 +260,15 @@ def inject(
 ) -> optax.GradientTransformation:
     """The chain of these hyper-parameters, with the named ones settable in its state.
 
-    Where none is named, it is the chain itself.
+    Without names, the result is the chain itself.
 
     Args:
       chain: builds the transformation from hyper-parameters.
       hyper_params: the values to start from, normalised.
-      names: what ``state.hyperparams`` shall hold.
-      dtype: of the injected floats, as ``float_dtype`` gives it.
-      rounds: whether a Python number is rounded to the dtype of each parameter, as it is where it
-        is not injected. Where all parameters have the injected dtype, it would only cost a trace.
+      names: the hyper-parameters to be held in ``state.hyperparams``.
+      dtype: the dtype of the injected floats, from ``float_dtype``.
+      rounds: whether an injected number is rounded to the dtype of each parameter, like a number
+        that is not injected. If all parameters have the injected dtype, this only costs a trace.
     """
     if not names:
         return keep_dtypes(chain(hyper_params))
@@ -265,7 +282,7 @@ def inject(
         }
         return keep_dtypes(chain(with_values(hyper_params, rounded)))
 
-    # inject_hyperparams reads the names of its arguments off the signature.
+    # inject_hyperparams reads the names of the arguments from the signature.
     factory.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
     )

@@ -11,16 +11,16 @@ from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 
 def find(opt_state: PyTree) -> dict[str, list[Leaf]]:
-    """All values by name; a schedule's are left out, because it sets them itself."""
-    found: dict[str, list[Leaf]] = {}
+    """All values by name, without the values that a schedule sets in each step."""
+    values: dict[str, list[Leaf]] = {}
     for node in _nodes(opt_state):
         for name in _settable(node):
-            found.setdefault(name, []).append(node.hyperparams[name])
-    return found
+            values.setdefault(name, []).append(node.hyperparams[name])
+    return values
 
 
 def with_values(opt_state: PyTree, values: Mapping[str, Leaf]) -> PyTree:
-    """The same state with some hyper-parameters set, everywhere, in the dtypes they have."""
+    """The state with some hyper-parameters set at each place; their dtypes stay."""
 
     def changed(node: PyTree) -> PyTree:
         new = {
@@ -34,12 +34,12 @@ def with_values(opt_state: PyTree, values: Mapping[str, Leaf]) -> PyTree:
 
 
 def with_values_of(opt_state: PyTree, other: PyTree) -> PyTree:
-    """The same state with the hyper-parameters that another state of its structure has."""
-    others = _nodes(other)
+    """The state with the hyper-parameters of another state, which has the same structure."""
+    other_nodes = _nodes(other)
 
     def changed(node: PyTree) -> PyTree:
-        old = next(others)
-        kept = {name: old.hyperparams[name] for name in _settable(node)}
+        other_node = next(other_nodes)
+        kept = {name: other_node.hyperparams[name] for name in _settable(node)}
         return node._replace(hyperparams={**node.hyperparams, **kept})
 
     return _map(changed, opt_state)
@@ -63,7 +63,7 @@ def _nodes(opt_state: PyTree) -> Iterator[PyTree]:
 
 
 def _map(change: Callable[[PyTree], PyTree], opt_state: PyTree) -> PyTree:
-    """The same state with a change of each node with hyper-parameters, the outermost first."""
+    """The state with each node of hyper-parameters changed, the outermost first."""
 
     def changed(node: PyTree) -> PyTree:
         if not is_injected(node):

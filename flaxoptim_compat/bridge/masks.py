@@ -1,4 +1,4 @@
-"""Which optimizer moves which leaf: traversals as leaf indices, and as optax masks."""
+"""The leaves that each optimizer moves: traversals as leaf indices, and as optax masks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flaxoptim_compat.formula_text.stages import FROZEN
 
 @dataclasses.dataclass
 class _ShapeDtype:
-    """Stands for a leaf in the filter of a traversal, so that it works under jit as well."""
+    """The shape and dtype of a leaf, for the filter of a traversal, which then works under jit."""
 
     shape: tuple[int, ...]
     dtype: DTypeLike
@@ -31,7 +31,7 @@ class _ShapeDtype:
     def create(cls, value: Leaf) -> _ShapeDtype:
         """Describe one leaf."""
         if not isinstance(value, jax.Array | jax.ShapeDtypeStruct):
-            # An array that is yet to be read, as T5X restores it, tells no more of itself.
+            # An array that is not read yet, as T5X restores them, has a shape and a dtype only.
             unread = hasattr(value, "dtype") and not isinstance(value, np.ndarray | np.generic)
             value = jax.ShapeDtypeStruct(value.shape, value.dtype) if unread else jnp.array(value)
         return cls(shape=value.shape, dtype=value.dtype, _value=value, _indices=[])
@@ -48,31 +48,31 @@ class _ShapeDtype:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Where the values of some leaves stand in the tree that optax sees."""
+    """The places of some leaves in the tree that optax sees."""
 
     treedef: PyTreeDef
     leaves: tuple[int, ...]
 
     def place(self, values: Sequence[PyTree]) -> PyTree:
-        """The tree that holds these values, with optax's placeholder everywhere else."""
+        """The tree with these values at the places, and optax's placeholder everywhere else."""
         full: list[PyTree] = [optax.MaskedNode()] * self.treedef.num_leaves
         for index, value in zip(self.leaves, values, strict=True):
             full[index] = value
         return jax.tree.unflatten(self.treedef, full)
 
     def pick(self, tree: PyTree) -> list[PyTree]:
-        """The values of these leaves in a tree that may go on below them."""
+        """The values, or the subtrees, at the places in a tree."""
         flat = self.treedef.flatten_up_to(tree)
         return [flat[index] for index in self.leaves]
 
 
 def labelled(treedef: PyTreeDef, assignments: Sequence[Assignment]) -> PyTree:
-    """For every parameter the label of what moves it, as ``optax.partition`` takes them."""
-    found = [FROZEN] * treedef.num_leaves
-    for each in assignments:
-        for index in each.leaves:
-            found[index] = each.label
-    return treedef.unflatten(found)
+    """The tree of labels for ``optax.partition``: for each parameter that of its definition."""
+    labels = [FROZEN] * treedef.num_leaves
+    for part in assignments:
+        for index in part.leaves:
+            labels[index] = part.label
+    return treedef.unflatten(labels)
 
 
 def select(
@@ -81,7 +81,7 @@ def select(
     """The eligible leaves that each traversal selects.
 
     Args:
-      traversals: those of a MultiOptimizer.
+      traversals: the traversals of a MultiOptimizer.
       target: the parameters; filters see the shape and dtype of a leaf, not its value.
       eligible: indices of the leaves to choose from.
 
@@ -92,14 +92,14 @@ def select(
     proxies = list(map(_ShapeDtype.create, leaves))
     index_of = {id(proxy): index for index, proxy in enumerate(proxies)}
     tree = jax.tree.unflatten(treedef, proxies)
-    # What a traversal with nothing but a filter asks about is listed once for all of its class.
+    # The names and values that a filter is called with, for each class of traversals with a filter.
     listed: dict[type, list[tuple[str, PyTree]]] = {}
     allowed = set(eligible)
     selected: list[tuple[int, ...]] = []
     for number, traversal in enumerate(traversals):
         matches: list[int] = []
         for match in _selected(traversal, tree, listed):
-            # A traversal may stop at a container: then all that is in it is meant.
+            # A traversal that stops at a container selects all leaves in the container.
             for proxy in (match,) if type(match) is _ShapeDtype else jax.tree.leaves(match):
                 index = index_of[id(proxy)]
                 if index in allowed:
@@ -115,16 +115,16 @@ def select(
 def _selected(
     traversal: Any, tree: PyTree, listed: dict[type, list[tuple[str, PyTree]]]
 ) -> Iterator[PyTree]:
-    """The values that a traversal selects, in its order."""
+    """The values that a traversal selects, in the order of the traversal."""
     kind = type(traversal)
-    # Of this very class, as a subclass may differ in more.
+    # Subclasses do not count: they may differ in more than the filter.
     known = kind is FLAX_MODEL_PARAM_TRAVERSAL or "nothing_but_a_filter" in vars(kind)
     if not known or vars(traversal).keys() != {"_filter_fn"}:
         return iter(traversal.iterate(tree))
     if kind not in listed:
         names = listed[kind] = []
         listing: Any = object.__new__(kind)
-        # The filter is asked about everything, and accepts nothing: append returns None.
+        # This filter is called with every value, and accepts none: append returns None.
         listing._filter_fn = lambda name, value: names.append((name, value))
         list(listing.iterate(tree))
     accepts = traversal._filter_fn

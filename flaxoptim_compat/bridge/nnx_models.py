@@ -1,7 +1,7 @@
 """The parameters of a model of Flax NNX, paired with those of a legacy target.
 
-A NNX model is no tree of arrays, but keeps each parameter in a ``nnx.Variable``. What optax sees of
-it is a ``nnx.State``: nested mappings by the names of attributes, and the numbers in lists.
+A NNX model is no tree of arrays: it keeps each parameter in a ``nnx.Variable``. Optax sees a
+``nnx.State`` of the model: nested mappings whose keys are names of attributes and numbers in lists.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.pairing import Pairing, Paths, renamed
 from flaxoptim_compat.versions.of_jax import slashed
 
-# A message names no more than these; a model may have thousands.
+# A message names at most this many parameters; a model may have thousands.
 _MOST_ROWS = 12
 
 
@@ -28,59 +28,61 @@ class Parameters:
 
     Args:
       model: a ``nnx.Module``, perhaps an abstract one of ``nnx.eval_shape``.
-      wrt: which of its variables, as ``nnx.Optimizer`` is given it.
+      wrt: selects the variables that are trained, as in ``nnx.Optimizer``.
     """
 
     def __init__(self, model: Any, wrt: Any) -> None:
         self._model = model
         state = nnx.state(model, wrt)
         flat: tuple[list[Any], PyTreeDef] = tree_flatten_with_path(state, is_leaf=_is_variable)
-        found, self.treedef = flat
-        self.paths = [slashed(path) for path, _ in found]
-        self._variables = [variable for _, variable in found]
+        variables, self.treedef = flat
+        self.paths = [slashed(path) for path, _ in variables]
+        self._variables = [variable for _, variable in variables]
         self.values = [value_of(variable) for variable in self._variables]
 
     def pair(self, target: PyTree, paths: Paths | None) -> Pairing:
         """Find the leaf of a target for each parameter.
 
         Raises:
-          ValueError: some have no counterpart, or one of another shape or dtype.
+          ValueError: a parameter has no counterpart, or one of another shape or dtype.
         """
-        found, treedef = tree_flatten_with_path(target)
-        old = [slashed(path) for path, _ in found]
+        paths_and_leaves, treedef = tree_flatten_with_path(target)
+        old = [slashed(path) for path, _ in paths_and_leaves]
         new = renamed(old, paths)
-        leaves = [leaf for _, leaf in found]
+        leaves = [leaf for _, leaf in paths_and_leaves]
         number_of = {path: number for number, path in enumerate(new)}
         in_model = {*self.paths}
         without = [number for path, number in number_of.items() if path not in in_model]
         missing = [place for place, path in enumerate(self.paths) if path not in number_of]
         if without or missing:
-            ours = [
+            in_target = [
                 f"{_called(old[number], new[number])}  {_described(leaves[number])}"
                 for number in without
             ]
-            theirs = [f"{self.paths[place]}  {_described(self.values[place])}" for place in missing]
+            in_the_model = [
+                f"{self.paths[place]}  {_described(self.values[place])}" for place in missing
+            ]
             raise ValueError(
                 "The parameters of the target and those of the model do not have the same paths.\n"
-                f"Of the target, without one in the model:\n{_listed(ours)}\n"
-                f"Of the model, without one in the target:\n{_listed(theirs)}\n"
-                "Say what is called otherwise, whole modules or single parameters, such as"
-                ' paths={"Dense_0": "linear1", "LayerNorm_0/scale": "norm/scale"}.'
-                " Which variables of the model are trained is decided by wrt."
+                f"Parameters of the target that the model does not have:\n{_listed(in_target)}\n"
+                f"Parameters of the model that the target does not have:\n{_listed(in_the_model)}\n"
+                "Give the other names of modules or single parameters in `paths`, such as"
+                ' `paths={"Dense_0": "linear1", "LayerNorm_0/scale": "norm/scale"}`.'
+                " The argument `wrt` selects the variables of the model that are trained."
             )
         pairing = Pairing(treedef, self.treedef, tuple(number_of[path] for path in self.paths))
-        self._refuse_others(pairing, old, leaves)
+        self._refuse_other_shapes(pairing, old, leaves)
         return pairing
 
     def set(self, values: PyTree) -> None:
-        """Put other values, in the structure of the model, into its variables."""
+        """Set the variables of the model to values in the structure of the model."""
         nnx.update(self._model, values)
 
     def as_variables(self, opt_state: PyTree) -> PyTree:
-        """The same optax state, whose moments have the metadata of their parameters.
+        """The optax state with its moments in variables, which have the parameters' metadata.
 
-        ``nnx.Optimizer`` asks for it: what is a variable in the state of a transformation stays one
-        with its metadata, such as the names of the axes. A moment of another shape has other axes.
+        ``nnx.Optimizer`` keeps variables in the state of a transformation, with metadata such as
+        the names of axes. A moment of another shape stays an array, because it has other axes.
         """
 
         def variable(like: Any, value: Leaf, moment: PyTree) -> PyTree:
@@ -97,7 +99,9 @@ class Parameters:
 
         return jax.tree.map(of_node, opt_state, is_leaf=lambda node: isinstance(node, nnx.State))
 
-    def _refuse_others(self, pairing: Pairing, old: Sequence[str], leaves: Sequence[Leaf]) -> None:
+    def _refuse_other_shapes(
+        self, pairing: Pairing, old: Sequence[str], leaves: Sequence[Leaf]
+    ) -> None:
         different = [
             f"{_called(old[leaf], path)}  {_described(leaves[leaf])}, in the model"
             f" {_described(value)}"
@@ -108,18 +112,18 @@ class Parameters:
             raise ValueError(
                 "Parameters of the target have other shapes or dtypes than those of the model:\n"
                 f"{_listed(different)}\n"
-                "Make the model with the sizes of the old one, and with its param_dtype."
+                "Make the model with the sizes and the `param_dtype` of the old model."
             )
 
 
 def value_of(variable: Any) -> Leaf:
-    """The value of a variable; the name for it has changed from release to release of Flax."""
+    """The value of a variable, whose attribute for it differs between Flax releases."""
     (value,) = jax.tree.leaves(variable)
     return value
 
 
 def values_of(tree: PyTree) -> PyTree:
-    """The same tree with the values of its variables in their place."""
+    """The tree with values in place of variables."""
     return jax.tree.map(
         lambda node: value_of(node) if _is_variable(node) else node, tree, is_leaf=_is_variable
     )
@@ -130,7 +134,7 @@ def _is_variable(node: PyTree) -> bool:
 
 
 def _shape_and_dtype(leaf: Leaf) -> tuple[Any, Any]:
-    # Of a numpy array, the dtype that it has, and not that which jax would make of it.
+    # A numpy array keeps its own dtype here, which jax might narrow.
     return np.shape(leaf), np.dtype(getattr(leaf, "dtype", None) or jnp.result_type(leaf))
 
 

@@ -1,4 +1,4 @@
-"""Which parameter of an old program is which of a new one: by its path, or by another."""
+"""Pairs of a parameter in an old program and the same parameter in a new one, by their paths."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge.definition import PyTree
 
-# {old path, or where it begins: what takes its place}, or a function from an old path to a new one.
+# {an old path, or its beginning: the new one}, or a function from an old path to a new one.
 Paths: TypeAlias = Mapping[str, str] | Callable[[str], str]
 
 
 @dataclasses.dataclass(frozen=True)
 class Pairing:
-    """Which leaf of a target is which parameter of a model.
+    """The leaf of a target for each parameter of a model.
 
     Args:
       target: the structure of the target.
-      model: that of what optax sees of the model.
-      leaves: for each parameter of the model, in the order of jax, the leaf of the target.
+      model: the structure of the model's parameters, as optax sees them.
+      leaves: for each parameter of the model, in jax's order, the index of the leaf in the target.
     """
 
     target: PyTreeDef
@@ -29,17 +29,17 @@ class Pairing:
     leaves: tuple[int, ...]
 
     def to_model(self, tree: PyTree) -> PyTree:
-        """The structure of the model for a tree like the target, or one that goes on below."""
-        found = self.target.flatten_up_to(tree)
-        return self.model.unflatten([found[leaf] for leaf in self.leaves])
+        """A tree in the structure of the target, or deeper, in the structure of the model."""
+        values = self.target.flatten_up_to(tree)
+        return self.model.unflatten([values[leaf] for leaf in self.leaves])
 
     def to_target(self, tree: PyTree) -> PyTree:
-        """The structure of the target for a tree like the model, or one that goes on below."""
-        found = dict(zip(self.leaves, self.model.flatten_up_to(tree), strict=True))
-        return self.target.unflatten([found[leaf] for leaf in range(len(found))])
+        """A tree in the structure of the model, or deeper, in the structure of the target."""
+        values = dict(zip(self.leaves, self.model.flatten_up_to(tree), strict=True))
+        return self.target.unflatten([values[leaf] for leaf in range(len(values))])
 
     def places(self, leaves: Sequence[int]) -> tuple[int, ...]:
-        """Where in the model some leaves of the target are."""
+        """The positions, among the parameters of the model, of some leaves of the target."""
         place_of = {leaf: place for place, leaf in enumerate(self.leaves)}
         return tuple(place_of[leaf] for leaf in leaves)
 
@@ -47,12 +47,12 @@ class Pairing:
 def renamed(old: Iterable[str], paths: Paths | None) -> list[str]:
     """The new paths of parameters, in the order of the old ones.
 
-    Of a mapping the longest key that a path begins with is replaced by its value; what begins with
-    none stays. Names are separated by slashes, and the empty path is the root.
+    In a path, the longest key of a mapping that the path begins with is replaced by its value. A
+    path that begins with no key stays. Slashes separate names, and the empty path is the root.
 
     Args:
       old: the paths of all parameters.
-      paths: what is called otherwise.
+      paths: the paths that change.
 
     Raises:
       ValueError: no path begins with a key, or two parameters get the same path.
@@ -64,7 +64,9 @@ def renamed(old: Iterable[str], paths: Paths | None) -> list[str]:
     first: dict[str, str] = {}
     for before, after in zip(old, new, strict=True):
         if first.setdefault(after, before) != before:
-            raise ValueError(f"paths gives {first[after]} and {before} the same path, {after}.")
+            raise ValueError(
+                f"`paths` gives the parameters {first[after]} and {before} the same path, {after}."
+            )
     return new
 
 
@@ -75,16 +77,17 @@ def _by_prefix(old: list[str], paths: Mapping[str, str]) -> list[str]:
     for path in old:
         names = _names(path)
         beginnings = (names[:length] for length in range(len(names), -1, -1))
-        key = next((each for each in beginnings if each in keys), None)
+        key = next((beginning for beginning in beginnings if beginning in keys), None)
         if key is None:
             new.append(path)
         else:
             used.add(key)
             new.append("/".join(keys[key] + names[len(key) :]))
-    for given in paths:
-        if _names(given) not in used:
+    for beginning in paths:
+        if _names(beginning) not in used:
             raise ValueError(
-                f"paths has {given!r}, but no parameter begins with it. There are {', '.join(old)}."
+                f"No path of a parameter begins with {beginning!r}, which is a key of `paths`. The"
+                f" parameters are {', '.join(old)}."
             )
     return new
 

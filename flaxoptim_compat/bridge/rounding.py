@@ -1,11 +1,11 @@
 """A compiled function with the bits of the same function run operation by operation, on CPU.
 
-XLA computes many operations in one loop, and there it rounds otherwise: a product and a sum are
+XLA computes many operations in one loop, and rounds otherwise there: a product and a sum are
 rounded once, a division by a constant becomes a product, half precision is kept in float32, a sum
-is taken in another order. Nothing that a program can set prevents this for one function alone. What
-does is a number that the compiler cannot know: an argument that is always zero. To a result that
-would be merged with what reads it, -0.0 is added (in half precision, its bits are combined by
-exclusive or with zero), and what must stand by itself is computed in a branch that is always taken.
+is taken in another order. No setting prevents this for a single function. A number that the
+compiler cannot know does: an argument that is always zero. The function adds -0.0 to a result that
+XLA would merge with its reader (in half precision, it combines the bits with zero by exclusive or).
+An operation that must stand by itself is computed in a branch that is always taken.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from jax.extend import core
 
 from flaxoptim_compat.versions.of_jax import is_inlined
 
-# An array, traced or not, or a number of Python.
+# An array, traced or not, or a Python number.
 _Value: TypeAlias = Any
-# Equations that are compiled as one: each but the first reads what the one before it makes, and
-# constants.
+# Equations that are compiled as one: each but the first reads the result of the equation before,
+# and constants.
 _Unit: TypeAlias = list[core.JaxprEqn]
 
 # The argument that is always zero.
 ZERO = np.uint32(0)
 
-# These operations hand numbers on as they are. What is computed before them meets what is
-# computed after.
+# These operations pass numbers on unchanged, so XLA can merge an operation before them with one
+# behind them.
 _HANDS_ON = frozenset(
     {
         "abs",
@@ -57,11 +57,11 @@ _HANDS_ON = frozenset(
 )
 _PRODUCTS = ("mul", "square", "integer_pow")
 _SUMS = frozenset({"add", "add_any", "sub"})
-# What a name ends with where one of the numbers is a constant.
+# The end of the name of an operation with a constant among its inputs.
 _CONSTANT = " a constant"
-# Which results XLA merges with which readers: a product, or a quotient by one number for all
-# elements, is rounded together with a sum; constant factors and terms are gathered; (A / B) / C
-# becomes A / (B * C), and A / sqrt(B) becomes A * rsqrt(B).
+# {operation: the readers with which XLA merges its result}. A product, or a quotient by one number
+# for all elements, is rounded together with a sum; constant factors and terms are gathered;
+# (A / B) / C becomes A / (B * C), and A / sqrt(B) becomes A * rsqrt(B).
 _MERGED: dict[str, frozenset[str]] = {
     **dict.fromkeys(_PRODUCTS, _SUMS | {"sqrt"}),
     "div": _SUMS | {"div"},
@@ -72,7 +72,8 @@ _MERGED: dict[str, frozenset[str]] = {
         frozenset(f"{name}{_CONSTANT}" for name in _SUMS),
     ),
 }
-# How many elements a result has decides how these are computed, and so does what is around them.
+# XLA computes these operations in another way for another number of elements, and with other
+# operations around them.
 _STANDS_ALONE = frozenset(
     {"reduce_sum", "reduce_prod", "dot_general", "cumsum", "cumprod", "cumlogsumexp"}
 )
@@ -96,11 +97,11 @@ _STANDS_ALONE_UNLESS_SCALAR = frozenset(
 
 
 def rounding_each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, to be compiled, with the bits that it has operation by operation.
+    """A function to be compiled, with the bits that ``function`` has operation by operation.
 
-    It takes ``ZERO`` before the arguments of ``function``. Where several arrays are divided by one
-    number it does so as one call of jax would that divides them all, such as optax's correction of
-    a bias.
+    The result takes ``ZERO`` before the arguments of ``function``. Several arrays that are divided
+    by one number get the bits of a single call of jax that divides them all, such as optax's
+    correction of a bias.
     """
 
     def rounding(zero: jax.Array, *args: Any) -> Any:
@@ -132,7 +133,7 @@ def _inlined(closed: core.ClosedJaxpr, *args: _Value) -> list[_Value]:
 
 
 class _Evaluation:
-    """The equations of a function, evaluated with what keeps each rounding."""
+    """The equations of a function, evaluated with additions and branches that keep roundings."""
 
     def __init__(self, zero: jax.Array, jaxpr: core.Jaxpr) -> None:
         self._zero = zero
@@ -142,7 +143,7 @@ class _Evaluation:
         self._known_zeros: dict[tuple[jnp.dtype[Any], tuple[int, ...]], jax.Array] = {}
 
     def run(self, consts: Sequence[_Value], args: Sequence[_Value]) -> list[_Value]:
-        # To XLA they would be constants.
+        # Guarded: XLA must not know them as constants.
         hidden = map(self._guarded, map(jnp.asarray, consts))
         self._values.update(zip(self._jaxpr.constvars, hidden, strict=True))
         self._values.update(zip(self._jaxpr.invars, args, strict=True))
@@ -159,8 +160,8 @@ class _Evaluation:
     def _inputs(self, equation: core.JaxprEqn) -> list[_Value]:
         """The inputs of an equation; operation by operation, constants are arguments."""
         inputs = [self._read(atom) for atom in equation.invars]
-        # XLA divides by a constant by multiplying, and takes a constant power by roots. Zero stays:
-        # of 0.0 with -0.0 added XLA makes -0.0, and of a quotient the other infinity.
+        # XLA multiplies to divide by a constant, and takes roots for a constant power. Zero stays a
+        # constant: with -0.0 added, XLA makes -0.0 of it, and the other infinity of a quotient.
         if equation.primitive.name not in ("div", "pow"):
             return inputs
         return [
@@ -181,7 +182,7 @@ class _Evaluation:
         if not readers or not jnp.issubdtype(_array(variable).dtype, jnp.floating):
             return False
         if _array(variable).dtype.itemsize < 4:
-            # Hidden twice by the same zero it would be hidden from nobody.
+            # Guarded twice by the same zero, a result would be known again.
             return not _hands_on_unrounded(equation)
         merged = (_MERGED.get(name, frozenset()) for name in _names(equation))
         return any(not each.isdisjoint(readers) for each in merged)
@@ -190,7 +191,7 @@ class _Evaluation:
         if not jnp.issubdtype(value.dtype, jnp.inexact):
             return value
         if value.dtype.itemsize >= 4:
-            # Adding -0.0 changes no bit, and rounded together with a product it is the product.
+            # Adding -0.0 changes no bit, also if XLA rounds the sum together with a product.
             return lax.add(value, self._zeros(value.dtype, value.shape))
         # XLA would add in float32.
         bits = lax.bitcast_convert_type(value, f"uint{8 * value.dtype.itemsize}")
@@ -198,7 +199,7 @@ class _Evaluation:
         return lax.bitcast_convert_type(same, value.dtype)
 
     def _zeros(self, dtype: jnp.dtype[Any], shape: tuple[int, ...]) -> jax.Array:
-        """The argument that is zero in a dtype; of floating point it is -0.0."""
+        """The zero argument in a dtype and a shape; -0.0 in floating point."""
         known = self._known_zeros.get((dtype, shape))
         if known is None:
             zero = self._zero.astype(dtype)
@@ -210,24 +211,24 @@ class _Evaluation:
         return known
 
     def _bind_alone(self, units: Sequence[_Unit]) -> None:
-        """Compute these in a branch, which XLA compiles by itself."""
+        """Compute units in a branch, which XLA compiles by itself."""
         inputs = [self._inputs(unit[0]) for unit in units]
 
         def compute(inputs: list[list[_Value]]) -> list[list[list[_Value]]]:
-            return [list(_bind_all(*each)) for each in zip(units, inputs, strict=True)]
+            return [list(_bind_all(*pair)) for pair in zip(units, inputs, strict=True)]
 
         def nothing(inputs: list[list[_Value]]) -> list[list[list[_Value]]]:
             del inputs
-            return [[list(map(_zeros, each.outvars)) for each in unit] for unit in units]
+            return [[list(map(_zeros, equation.outvars)) for equation in unit] for unit in units]
 
         results = lax.cond(self._zero == 0, compute, nothing, inputs)
-        for unit, found in zip(units, results, strict=True):
-            for equation, values in zip(unit, found, strict=True):
+        for unit, unit_results in zip(units, results, strict=True):
+            for equation, values in zip(unit, unit_results, strict=True):
                 self._values.update(zip(equation.outvars, values, strict=True))
 
 
 def _array(atom: core.Literal | core.Var) -> jax.core.ShapedArray:
-    """The shape and the dtype of what an equation reads or makes."""
+    """The shape and the dtype of an input or a result of an equation."""
     return cast("jax.core.ShapedArray", atom.aval)
 
 
@@ -237,40 +238,43 @@ def _zeros(variable: core.Var) -> jax.Array:
 
 def _bind(equation: core.JaxprEqn, inputs: Sequence[_Value]) -> list[_Value]:
     params = equation.primitive.get_bind_params(equation.params)
-    # Before jax 0.8 the functions that are called stand beside them.
+    # Before jax 0.8 the called functions are beside the other parameters.
     functions, params = params if isinstance(params, tuple) else ((), params)
     with equation.ctx.manager:
-        found = equation.primitive.bind(*functions, *inputs, **params)
-    return list(found) if equation.primitive.multiple_results else [found]
+        results = equation.primitive.bind(*functions, *inputs, **params)
+    return list(results) if equation.primitive.multiple_results else [results]
 
 
 def _bind_all(unit: _Unit, inputs: Sequence[_Value]) -> Iterator[list[_Value]]:
-    """The results of each equation of a unit, which reads those of the equation before."""
-    made = _bind(unit[0], inputs)
-    yield made
+    """The results of each equation of a unit; each but the first reads the result before it."""
+    results = _bind(unit[0], inputs)
+    yield results
     for equation in unit[1:]:
-        made = _bind(
+        results = _bind(
             equation,
-            [atom.val if isinstance(atom, core.Literal) else made[0] for atom in equation.invars],
+            [
+                atom.val if isinstance(atom, core.Literal) else results[0]
+                for atom in equation.invars
+            ],
         )
-        yield made
+        yield results
 
 
 def _readers(jaxpr: core.Jaxpr) -> dict[core.Var, frozenset[str]]:
-    """The names of what reads each variable, seen through what hands it on."""
-    found: dict[core.Var, frozenset[str]] = {}
+    """The names of the operations that read each variable, directly or after it is passed on."""
+    readers: dict[core.Var, frozenset[str]] = {}
     for equation in reversed(jaxpr.eqns):
         names = _names(equation)
         if _hands_on(equation):
-            names |= frozenset().union(*(found.get(out, frozenset()) for out in equation.outvars))
+            names |= frozenset().union(*(readers.get(out, frozenset()) for out in equation.outvars))
         for atom in equation.invars:
             if isinstance(atom, core.Var):
-                found[atom] = found.get(atom, frozenset()) | names
-    return found
+                readers[atom] = readers.get(atom, frozenset()) | names
+    return readers
 
 
 def _names(equation: core.JaxprEqn) -> frozenset[str]:
-    """The name of an operation, and that with a mark if one of its inputs is a constant."""
+    """The name of an operation, and also its marked name if one of its inputs is a constant."""
     name = equation.primitive.name
     if any(isinstance(atom, core.Literal) for atom in equation.invars):
         return frozenset({name, f"{name}{_CONSTANT}"})
@@ -284,7 +288,7 @@ def _hands_on(equation: core.JaxprEqn) -> bool:
 
 
 def _hands_on_unrounded(equation: core.JaxprEqn) -> bool:
-    """True if each number that comes out went in with these bits, or with another sign."""
+    """True if each number of the result is one of an input, with the same bits but for the sign."""
     floating = [dtype for dtype in _dtypes(equation) if jnp.issubdtype(dtype, jnp.floating)]
     return _hands_on(equation) and len(floating) == 1
 
@@ -294,7 +298,7 @@ def _dtypes(equation: core.JaxprEqn) -> set[jnp.dtype[Any]]:
 
 
 def _is_constant(equation: core.JaxprEqn) -> bool:
-    """True of a number that XLA would have computed once and for all."""
+    """True for a number that XLA would compute while it compiles."""
     numbers = [*equation.invars, *equation.outvars]
     return all(isinstance(atom, core.Literal) for atom in equation.invars) and not any(
         _array(atom).shape for atom in numbers
@@ -303,22 +307,22 @@ def _is_constant(equation: core.JaxprEqn) -> bool:
 
 def _inner(equation: core.JaxprEqn) -> list[core.Jaxpr]:
     """The functions that an equation calls; operation by operation, each is compiled as a whole."""
-    found = []
+    called = []
     for value in equation.params.values():
-        # Of a branch there are several.
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, core.ClosedJaxpr):
-                found.append(each.jaxpr)
-            elif isinstance(each, core.Jaxpr):
-                found.append(each)
-    return found
+        # A branch has a tuple of functions.
+        for function in value if isinstance(value, tuple) else (value,):
+            if isinstance(function, core.ClosedJaxpr):
+                called.append(function.jaxpr)
+            elif isinstance(function, core.Jaxpr):
+                called.append(function)
+    return called
 
 
 def _stands_alone(equation: core.JaxprEqn) -> bool:
     if _inner(equation):
         return not _hands_on(equation)
     name = equation.primitive.name
-    # LLVM may compute complex numbers in any order, in which even (a - b) + b is a.
+    # LLVM may reorder operations on complex numbers, and even simplify (a - b) + b to a.
     if any(jnp.issubdtype(dtype, jnp.complexfloating) for dtype in _dtypes(equation)):
         return name == "abs" or name not in _HANDS_ON
     if name in _STANDS_ALONE:
@@ -327,10 +331,11 @@ def _stands_alone(equation: core.JaxprEqn) -> bool:
 
 
 def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[_Unit]]]:
-    """The equations such that each comes after what it reads, and those that stand alone together.
+    """The equations of each level that are computed together, and its units that stand alone.
 
-    What stands alone and waits for nothing that stands alone is one level, what waits for these is
-    the next: few branches then hold them all.
+    A unit that reads no other unit that stands alone, directly or through other equations, is on
+    the first level; a unit that reads units of one level is on the next. Few branches then hold all
+    units. No equation reads a result of a later level.
     """
     makers: dict[core.Var, core.JaxprEqn] = {}
     level: dict[core.Var, int] = {}
@@ -354,7 +359,10 @@ def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[_Unit
 
 
 def _mean(equation: core.JaxprEqn, makers: Mapping[core.Var, core.JaxprEqn]) -> _Unit:
-    """From a sum to its division by a constant, if this is one: jax.numpy compiles them as one."""
+    """The unit of a mean, from the sum to the division by a constant; empty for other equations.
+
+    Jax.numpy compiles these equations as one.
+    """
     if equation.primitive.name != "div" or not isinstance(equation.invars[1], core.Literal):
         return []
     unit = [equation]

@@ -1,4 +1,4 @@
-"""Where every array of an optimizer goes on a mesh, out of where the parameters go."""
+"""The sharding of every array of an optimizer on a mesh, from the sharding of the parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.trees import Path, leaves_like
 
-# What programs call; the rest is for this package.
+# The functions that programs call. The other ones are for this package.
 __all__ = ["fsdp_specs", "shardings", "specs"]
 
 
@@ -27,43 +27,43 @@ def specs(
 ) -> PyTree:
     """The PartitionSpec of every array of an optimizer, in the structure of the optimizer.
 
-    An array that belongs to a parameter and has its dimensions has its axes: a moment all of them,
-    a sum over some dimensions those of the others. Counts, hyper-parameters and whatever else the
-    optimizer holds have none.
+    An array of a parameter's state has axes of the parameter: a moment all of them, a sum over some
+    dimensions those of the other dimensions. Counts, hyper-parameters and all other arrays of the
+    optimizer have no axes.
 
     Args:
-      tree: an ``Optimizer``, or a ``TrainState`` with any optax state; of arrays, or of what
-        ``jax.eval_shape`` says of them.
+      tree: an ``Optimizer``, or a ``TrainState`` with any optax state; with arrays, or with the
+        shapes that ``jax.eval_shape`` returns.
       param_specs: a PartitionSpec, or None for no axes, for each parameter.
-      moment_specs: the same for what the optimizer keeps of each parameter, if it is to be
-        sharded in another way than the parameter.
-      definition: what a TrainState was converted from, the ``optimizer_def`` of the optimizer. If
-        that is the user's, with states of other shapes than the parameters, only its
-        ``param_state_axes`` knows where these go; without it they are copied to every device.
+      moment_specs: the same for the state of each parameter, if states are sharded in another way
+        than parameters.
+      definition: the definition from which a TrainState was converted, ``optimizer_def`` of the
+        optimizer. Only its ``param_state_axes`` knows the axes of states with other shapes than
+        their parameters. Without the definition, such states are copied to every device.
 
     Raises:
-      TypeError: the tree is neither, or an entry is no PartitionSpec.
+      TypeError: the tree is no Optimizer and no TrainState, or an entry is no PartitionSpec.
       ValueError: the specifications do not have the structure of the parameters, or one has more
         axes than its parameter.
     """
     legacy = hasattr(tree, "optimizer_def")
     if not legacy and not isinstance(tree, TrainState):
-        raise TypeError(f"specs takes an Optimizer or a TrainState, not a {type(tree).__name__}.")
+        raise TypeError(f"`specs` takes an Optimizer or a TrainState, not a {type(tree).__name__}.")
     params = tree.target if legacy else tree.params
     of_params = _checked(params, param_specs, "param_specs")
     of_moments = of_params
     if moment_specs is not None:
         of_moments = _checked(params, moment_specs, "moment_specs")
-    found: dict[str, PyTree]
+    with_axes: dict[str, PyTree]
     if legacy:
         state = tree.optimizer_def.state_axes(params, tree.state, of_moments)
-        found = {"target": of_params, "state": state}
+        with_axes = {"target": of_params, "state": state}
     else:
-        by = _of_opt_state if definition is None else partial(_of_converted, definition)
-        opt_state = by(tree.opt_state, params, of_moments)
-        found = {"params": of_params, "opt_state": opt_state}
+        specs_of = _of_opt_state if definition is None else partial(_of_converted, definition)
+        opt_state = specs_of(tree.opt_state, params, of_moments)
+        with_axes = {"params": of_params, "opt_state": opt_state}
     everywhere = jax.tree.map(lambda _: PartitionSpec(), tree)
-    return jax.tree.map(_shortened, everywhere.replace(**found))
+    return jax.tree.map(_shortened, everywhere.replace(**with_axes))
 
 
 def shardings(
@@ -73,7 +73,7 @@ def shardings(
     moment_specs: PyTree = None,
     definition: Definition | None = None,
 ) -> PyTree:
-    """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
+    """The specs of ``specs`` as NamedShardings, for ``jax.jit``, ``jax.device_put`` and orbax.
 
     Args:
       mesh: the devices.
@@ -82,27 +82,28 @@ def shardings(
       moment_specs: as for ``specs``.
       definition: as for ``specs``.
     """
-    found = specs(tree, param_specs, moment_specs, definition)
-    return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)
+    tree_specs = specs(tree, param_specs, moment_specs, definition)
+    return jax.tree.map(lambda spec: NamedSharding(mesh, spec), tree_specs)
 
 
 def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> PyTree:
-    """A PartitionSpec for each parameter that spreads it over one axis of the mesh.
+    """A PartitionSpec for each parameter that spreads the parameter over one axis of the mesh.
 
-    The largest dimension that the axis divides evenly is split. A parameter without one, or with
-    fewer than ``min_size`` numbers, is copied to every device.
+    The largest dimension that the axis divides evenly is split. A parameter without such a
+    dimension, or with fewer than ``min_size`` numbers, is copied to every device.
 
     Args:
       params: the parameters, or anything with their shapes.
       mesh: the devices.
       axis: the name of the axis.
-      min_size: splitting anything smaller saves less memory than it costs time.
+      min_size: the least number of elements to split; splitting a smaller parameter saves little
+        memory and costs time.
 
     Raises:
       ValueError: the mesh has no such axis.
     """
     if axis not in mesh.shape:
-        raise ValueError(f"The mesh has no axis {axis!r}, only {', '.join(mesh.shape)}.")
+        raise ValueError(f"The mesh has no axis {axis!r}. Its axes are {', '.join(mesh.shape)}.")
     parts = mesh.shape[axis]
 
     def spread(param: Leaf) -> PartitionSpec:
@@ -117,35 +118,39 @@ def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> P
 
 
 def _padded(axes: PyTree, rank: int) -> tuple[str | tuple[str, ...] | None, ...]:
-    """The entry of every dimension; None, and a specification that ends early, name no more axes.
+    """The entries of a PartitionSpec, one for each dimension; missing entries are None.
 
-    More entries than dimensions are a ValueError.
+    Raises:
+      ValueError: there are more entries than dimensions.
     """
     entries = tuple(axes or ())
     if len(entries) > rank:
-        raise ValueError(f"{axes} names {len(entries)} axes, its parameter has {rank}.")
+        raise ValueError(
+            f"{axes} names {len(entries)} axes, its parameter has {rank}. Give at most one entry"
+            " for each dimension of the parameter."
+        )
     return (*entries, *[None] * (rank - len(entries)))
 
 
 def of_state(param: Leaf, state: ParamState, axes: PyTree) -> PyTree:
     """The axes of every array in the state of one parameter, by shape.
 
-    An array of the parameter's rank has its axes, but not where a dimension is another one, as
-    after a sum over it. Any other array has none.
+    An array with as many dimensions as the parameter has the parameter's axes, except for a
+    dimension of another size, as after a sum. Any other array has no axes.
 
     Args:
       param: the parameter, or anything with its shape.
       state: the state of that parameter, any tree.
-      axes: those of the parameter, a PartitionSpec or None.
+      axes: the axes of the parameter, a PartitionSpec or None.
     """
     shape = np.shape(param)
 
     def of_array(array: Leaf) -> PartitionSpec:
-        found = np.shape(array)
-        if len(found) != len(shape):
-            return PartitionSpec(*[None] * len(found))
-        entries = zip(_padded(axes, len(shape)), shape, found, strict=True)
-        return PartitionSpec(*[axis if mine == its else None for axis, its, mine in entries])
+        sizes = np.shape(array)
+        if len(sizes) != len(shape):
+            return PartitionSpec(*[None] * len(sizes))
+        entries = zip(_padded(axes, len(shape)), shape, sizes, strict=True)
+        return PartitionSpec(*[axis if size == full else None for axis, full, size in entries])
 
     return jax.tree.map(of_array, state)
 
@@ -159,20 +164,20 @@ def without(axes: PyTree, rank: int, dimension: int) -> PartitionSpec:
 def _checked(params: PyTree, param_specs: PyTree, what: str) -> PyTree:
     """One PartitionSpec for each parameter, in the structure of the parameters."""
     leaves, treedef = jax.tree.flatten(params)
-    found = leaves_like(params, param_specs, what)
-    for param, spec in zip(leaves, found, strict=True):
+    param_specs = leaves_like(params, param_specs, what)
+    for param, spec in zip(leaves, param_specs, strict=True):
         if not isinstance(spec, PartitionSpec | None):
             raise TypeError(
-                f"{what} has a {type(spec).__name__} where a PartitionSpec or None is expected."
+                f"`{what}` has a {type(spec).__name__} in place of a PartitionSpec or None."
             )
         _padded(spec, len(np.shape(param)))
-    return jax.tree.unflatten(treedef, [spec or PartitionSpec() for spec in found])
+    return jax.tree.unflatten(treedef, [spec or PartitionSpec() for spec in param_specs])
 
 
 def _shortened(spec: PartitionSpec) -> PartitionSpec:
-    """The PartitionSpec without the Nones at its end, as jit names the placement of its results.
+    """The PartitionSpec without the Nones at its end, as in the results of jit.
 
-    By any other name jit would compile a step a second time.
+    With these Nones jit would compile a step a second time.
     """
     entries = list(spec)
     while entries and entries[-1] is None:
@@ -181,7 +186,7 @@ def _shortened(spec: PartitionSpec) -> PartitionSpec:
 
 
 def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> PyTree:
-    """The PartitionSpec of every array in an optax state, whose path holds its parameter's."""
+    """The PartitionSpec of every array in an optax state, by the path of its parameter."""
     entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
     known = {path: (param, spec) for (path, param), spec in entries}
 
@@ -199,23 +204,25 @@ def _of_converted(
     definition: Definition, opt_state: PyTree, params: PyTree, param_specs: PyTree
 ) -> PyTree:
     """The PartitionSpec of every array in the optax state that a definition was converted to."""
-    found = None
+    opt_state_specs = None
 
     def trace(params: PyTree, opt_state: PyTree) -> None:
-        nonlocal found
+        nonlocal opt_state_specs
         state = definition.from_opt_state(params, 0, opt_state)
         axes = definition.state_axes(params, state, param_specs)
-        arrays, of_arrays = (jax.tree.leaves(each.param_states) for each in (state, axes))
-        # Converting back moves the very arrays, so that each one can be recognised.
-        known = dict(zip(map(id, arrays), of_arrays, strict=True))
-        found = jax.tree.map(lambda array: known.get(id(array), PartitionSpec()), opt_state)
+        arrays, array_specs = (jax.tree.leaves(each.param_states) for each in (state, axes))
+        # The conversion back keeps the very arrays, so each one is recognised by its identity.
+        known = dict(zip(map(id, arrays), array_specs, strict=True))
+        opt_state_specs = jax.tree.map(
+            lambda array: known.get(id(array), PartitionSpec()), opt_state
+        )
 
     jax.eval_shape(trace, params, opt_state)
-    return found
+    return opt_state_specs
 
 
 def _param_path(path: Path, known: Container[Path]) -> Path | None:
-    """The path of a parameter that ends the path of an array, or else comes last in it."""
+    """The path of a parameter inside the path of an array: the last one; None without any."""
     for end in range(len(path), -1, -1):
         for start in range(end + 1):
             if path[start:end] in known:

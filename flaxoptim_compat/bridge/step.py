@@ -1,10 +1,10 @@
-"""One step of a definition: part of a trace inside one, compiled by itself outside."""
+"""One step of a definition: inside a trace a part of the trace, outside compiled by itself."""
 
 from __future__ import annotations
 
 import jax
 
-from flaxoptim_compat.bridge.compiled import compiled, plan
+from flaxoptim_compat.bridge.compiled import compiled, step_plan
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.numpy_steps import by_operators, left_to_numpy
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
@@ -39,19 +39,19 @@ def run_step(
             raise
         gradients = partial
     step = Step(definition, hyper_params, target, count, states, gradients)
-    # Where states alone are traced, compiled steps are calls inside that trace.
+    # If only states are traced, the calls of compiled steps become part of that trace.
     if is_abstract(count, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):
         _let_broadcast(step)
         leaves, count, new_states = traced(step)
     else:
         leaves, count, new_states = _outside_jit(step)
-    # Leaves that no optimizer moves stay the very objects they were.
+    # A leaf that no optimizer moves stays the same object.
     new = [old if leaf is None else leaf for leaf, old in zip(leaves, target.leaves, strict=True)]
     return target.treedef.unflatten(new), count, target.treedef.unflatten(new_states)
 
 
 def _outside_jit(step: Step) -> Outcome:
-    """The step on arrays that have values: in jax, but for what flax left to numpy."""
+    """The step on arrays with values: in jax, except for parameters that flax left to numpy."""
     old, states, gradients = step.target.leaves, step.states, step.gradients
     of_numpy = [*left_to_numpy(old, states, gradients)]
     if not of_numpy:
@@ -66,7 +66,7 @@ def _outside_jit(step: Step) -> Outcome:
     if len(mover_of) == len(old):
         _let_broadcast(step)
     else:
-        # All leaves: what numpy has a part in is small, and is done once more below.
+        # For all leaves. The few that need numpy are computed once more below.
         outcome = _in_jax(step)
     leaves, count, new_states = list(outcome[0]), outcome[1], list(outcome[2])
     for leaf, part in mover_of.items():
@@ -77,13 +77,13 @@ def _outside_jit(step: Step) -> Outcome:
 
 
 def _in_jax(step: Step) -> Outcome:
-    planned = plan(step.definition, step.hyper_params)
+    planned = step_plan(step.definition, step.hyper_params)
     if planned is not None:
         try:
             return compiled(*planned, step)
         except (TypeError, ValueError) as error:
             failure: Exception = error
-        # A batch knows neither the paths of the target nor the line of the program.
+        # The error of a batch names neither a path of the target nor a line of the program.
         broadcast = _let_broadcast(step)
         if not broadcast and "incompatible devices" not in str(failure):
             raise failure
@@ -93,18 +93,21 @@ def _in_jax(step: Step) -> Outcome:
 
 
 def _let_broadcast(step: Step) -> bool:
-    """Warn of gradients of other shapes than their parameters, and return True if there are any.
+    """Warn of gradients of other shapes than their parameters; returns True if there are any.
 
-    What flax refused, or ``strict()`` refuses, is a ValueError.
+    Raises:
+      ValueError: flax refused such a gradient, or ``strict()`` refuses it.
     """
     target, gradients = step.target, step.gradients
-    found = list(target.misshapen(gradients))
-    if not found:
+    misshapen = list(target.misshapen(gradients))
+    if not misshapen:
         return False
     mover = {
-        at: each.definition for each in step.assign(range(len(gradients))) for at in each.leaves
+        index: part.definition
+        for part in step.assign(range(len(gradients)))
+        for index in part.leaves
     }
-    misshapen = [each for each in found if each in mover]
+    misshapen = [index for index in misshapen if index in mover]
     if not misshapen:
         return False
     differences = []
@@ -114,7 +117,7 @@ def _let_broadcast(step: Step) -> bool:
         broadcasts = mover[index].broadcasts
         if is_strict() or shape is None or not broadcasts:
             raise ValueError(f"{difference}.")
-        differences.append(f"{difference}. As in flax.optim, they are broadcast to {shape}.")
+        differences.append(f"{difference}. As in flax.optim, both are broadcast to {shape}.")
     more = f" There are {len(misshapen) - 1} more like it." if len(misshapen) > 1 else ""
     let_pass(f"{differences[0]}{more}")
     return True

@@ -1,4 +1,4 @@
-"""Likely mistakes that flax.optim let pass: let pass with a warning, or an error."""
+"""Likely mistakes that flax.optim accepted: accepted with a warning, or refused with an error."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class _Settings:
 
 _settings = _Settings(strict=os.environ.get("FLAXOPTIM_COMPAT_STRICT", "0") != "0")
 
-_HOW = "To make it an error, use flaxoptim_compat.strict() or set FLAXOPTIM_COMPAT_STRICT=1."
+_HOW = "For an error instead, use `flaxoptim_compat.strict()` or set FLAXOPTIM_COMPAT_STRICT=1."
 
 
 @contextlib.contextmanager
 def strict() -> Iterator[None]:
-    """Refuse, for a block, what flax.optim let pass and is likely a mistake.
+    """Refuse, in a block, likely mistakes that flax.optim accepted.
 
-    A block refuses a checkpoint with surplus entries or with arrays of other shapes, gradients of
-    other shapes than their parameters, and a list of hyper-parameters of another length than that
-    of the optimizers. Under ``jit`` it counts what is set when a step is traced. The environment
+    The block refuses a checkpoint with surplus entries or with arrays of other shapes, gradients of
+    other shapes than their parameters, and a list of hyper-parameters of another length than the
+    list of optimizers. Under ``jit`` the setting at the time of the trace counts. The environment
     variable ``FLAXOPTIM_COMPAT_STRICT=1`` does the same for a whole program.
     """
     before = _settings.strict
@@ -43,10 +43,10 @@ def is_strict() -> bool:
 
 
 def let_pass(message: str) -> None:
-    """Warn of what is let pass, once for each line of the program.
+    """Warn of a likely mistake that is accepted, once for each line of the program.
 
     Args:
-      message: sentences that say what is wrong, where, and what is done with it.
+      message: sentences that say what is wrong, where, and how the program continues.
     """
     deprecation.warn(
         f"{message} {_HOW}", deprecation.FlaxOptimLeniencyWarning, on_behalf=("flax", "jax")

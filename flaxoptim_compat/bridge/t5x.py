@@ -1,4 +1,4 @@
-"""T5X's shape of training state, around an optimizer of this package.
+"""T5X's training state around an optimizer of this package.
 
 The classes have the fields, methods, exceptions and state dicts of ``t5x.train_state``.
 """
@@ -19,8 +19,8 @@ from flax.traverse_util import flatten_dict
 from jax.sharding import PartitionSpec
 from jax.tree_util import PyTreeDef
 
-# Flax depends on it, too. The check of Python 3.11 would evaluate the properties of an instance,
-# and an InferenceState refuses one of them.
+# Flax depends on typing_extensions too. With Python 3.11's own Protocol, isinstance would evaluate
+# the properties of an instance, and an InferenceState refuses one of them.
 from typing_extensions import Protocol, runtime_checkable
 
 from flaxoptim_compat.bridge.definition import Leaf, Number, ParamState, PyTree
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from flaxoptim_compat.optim.base import Optimizer, OptimizerDef, OptimizerState
 
-    Definition = TypeVar("Definition", bound=OptimizerDef)
+    AnyDefinition = TypeVar("AnyDefinition", bound=OptimizerDef)
 
 __all__ = [
     "EMPTY_DICT",
@@ -97,7 +97,7 @@ class FlaxOptimTrainState(struct.PyTreeNode):
       _optimizer: the optimizer; its target are the parameters.
       params_axes: the axes of the parameters, as the model gave them, or None.
       flax_mutables: the other collections.
-      flax_mutables_axes: the axes of those that have any, or None.
+      flax_mutables_axes: the axes of the other collections, if a collection has axes, or None.
     """
 
     _optimizer: Optimizer
@@ -112,13 +112,13 @@ class FlaxOptimTrainState(struct.PyTreeNode):
         Args:
           optimizer_def: a definition. One with a method ``set_param_axes`` is told the axis names
             of the parameters first, and must not be shared with another model.
-          model_variables: what the initialization of a model returns: ``params``, perhaps
+          model_variables: the result of the model's initialization: ``params``, perhaps
             ``params_axes``, and other collections, each perhaps with its own axes.
 
         Raises:
-          KeyError: there are no parameters, or there are axes of a collection that is not there.
-          ValueError: there are axes, but not of all variables; or the definition wants them, and
-            there are none.
+          KeyError: there are no parameters, or there are axes of a missing collection.
+          ValueError: a variable has no axes, although others of its collection do; or the
+            definition needs axes, and there are none.
         """
         params, params_axes, *mutables_and_axes = _parts(model_variables)
         if hasattr(optimizer_def, "set_param_axes"):
@@ -169,8 +169,8 @@ class FlaxOptimTrainState(struct.PyTreeNode):
 
         Args:
           grads: a tree like the parameters.
-          learning_rate: that of this step.
-          flax_mutables: the collections after the step. The old ones are not kept.
+          learning_rate: the learning rate of this step.
+          flax_mutables: the collections after the step. The old collections are not kept.
         """
         optimizer = self._optimizer.apply_gradient(grads, learning_rate=learning_rate)
         return self.replace(_optimizer=optimizer, flax_mutables=flax_mutables)
@@ -193,8 +193,8 @@ class FlaxOptimTrainState(struct.PyTreeNode):
         """A copy with a PartitionSpec of axis names, or None, in place of every array.
 
         Raises:
-          ValueError: the definition does not say which axes its state has. ``with_logical_axes``
-            makes one that does.
+          ValueError: the definition does not know the axes of its state. ``with_logical_axes``
+            makes a definition that does.
         """
         definition = self._optimizer.optimizer_def
         if not hasattr(definition, "derive_logical_axes"):
@@ -217,7 +217,7 @@ class InferenceState(struct.PyTreeNode):
       params: the parameters.
       params_axes: the axes of the parameters, as the model gave them, or None.
       flax_mutables: the other collections.
-      flax_mutables_axes: the axes of those that have any, or None.
+      flax_mutables_axes: the axes of the other collections, if a collection has axes, or None.
     """
 
     step: Leaf
@@ -231,11 +231,11 @@ class InferenceState(struct.PyTreeNode):
         """The state at step 0.
 
         Args:
-          model_variables: what the initialization of a model returns.
+          model_variables: the result of the model's initialization.
 
         Raises:
-          KeyError: there are no parameters, or there are axes of a collection that is not there.
-          ValueError: there are axes, but not of all variables.
+          KeyError: there are no parameters, or there are axes of a missing collection.
+          ValueError: a variable has no axes, although others of its collection do.
         """
         return cls(jnp.array(0), *_parts(model_variables))
 
@@ -249,7 +249,7 @@ class InferenceState(struct.PyTreeNode):
         raise NotImplementedError("InferenceState has no optimizer states.")
 
     def apply_gradient(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """There is no optimizer to do a step.
+        """Refuse: an InferenceState has no optimizer to do a step.
 
         Raises:
           NotImplementedError: always.
@@ -265,7 +265,7 @@ class InferenceState(struct.PyTreeNode):
         }
 
     def restore_state(self, state_dict: Mapping[str, PyTree]) -> Self:
-        """A copy with the values of a state dict; those of an optimizer are passed over."""
+        """A copy with the values of a state dict; states of an optimizer in it are ignored."""
         return self.replace(
             params=core.freeze(state_dict["target"]),
             step=state_dict["state"]["step"],
@@ -293,45 +293,45 @@ class InferenceState(struct.PyTreeNode):
         )
 
 
-def with_logical_axes(definition: Definition) -> Definition:
-    """A copy of a definition that T5X can ask for the axes of its state.
+def with_logical_axes(definition: AnyDefinition) -> AnyDefinition:
+    """A copy of a definition with the method ``derive_logical_axes``, which T5X calls.
 
-    The copy is of a subclass with the method ``derive_logical_axes`` and of the same name, and does
-    in everything else what the definition does.
+    The class of the copy is a subclass of the same name. The copy does the same as the definition
+    in every other way.
 
     Args:
-      definition: any definition; one that has the method already is returned as it is.
+      definition: any definition; a definition with the method is returned unchanged.
 
     Raises:
-      TypeError: it is no definition.
+      TypeError: the argument is no definition.
     """
     if hasattr(definition, "derive_logical_axes"):
         return definition
     if not hasattr(type(definition), "state_axes"):
         raise TypeError(
-            "with_logical_axes takes a definition, such as optim.Adam(learning_rate=0.1) or the"
-            f" optimizer_def of an optimizer, not {definition!r:.80}."
+            "`with_logical_axes` takes a definition, such as `optim.Adam(learning_rate=0.1)` or"
+            f" `optimizer.optimizer_def`, not {definition!r:.80}."
         )
     copied: Any = definition.with_snapshot(definition.snapshot())
     copied.__class__ = _with_the_method(copied.__class__)
     return copied  # type: ignore[no-any-return]
 
 
-# One class for each: definitions of different types are never equal, and jit would retrace.
+# Cached: definitions of different classes are never equal, and jit would trace a new class again.
 @functools.cache
 def _with_the_method(cls: type) -> type:
     return type(cls.__name__, (_LogicalAxes, cls), {"__doc__": cls.__doc__})
 
 
 class _LogicalAxes:
-    """The method itself, for a class that is a definition as well."""
+    """The method ``derive_logical_axes``, to be mixed into the class of a definition."""
 
     def derive_logical_axes(self, optimizer: Optimizer, param_logical_axes: PyTree) -> Optimizer:
         """The optimizer with the axes of each array in its place, and None for the step.
 
         Args:
-          optimizer: an optimizer with this definition; of its arrays only the shapes matter. In
-            place of the parameters it may have their axes already.
+          optimizer: an optimizer with this definition. Only the shapes of its arrays count. The
+            target may have axes in place of the parameters.
           param_logical_axes: a PartitionSpec of axis names, or None, for each parameter.
         """
         definition: Any = self
@@ -339,19 +339,20 @@ class _LogicalAxes:
         treedef: PyTreeDef = jax.tree.structure(target)
         axes = treedef.unflatten(leaves_like(target, param_logical_axes, "param_logical_axes"))
         if any(isinstance(leaf, PartitionSpec) for leaf in jax.tree.leaves(target)):
-            found = definition.state_axes(*_without_parameters(axes, state))
+            state_axes = definition.state_axes(*_without_parameters(axes, state))
         else:
-            found = definition.state_axes(target, state, axes)
-        return optimizer.replace(state=found.replace(step=None), target=axes)
+            state_axes = definition.state_axes(target, state, axes)
+        return optimizer.replace(state=state_axes.replace(step=None), target=axes)
 
 
 def _without_parameters(
     axes: PyTree, state: OptimizerState
 ) -> tuple[PyTree, OptimizerState, PyTree]:
-    """The arguments of ``state_axes`` where T5X's MultiOptimizer gave no parameters.
+    """The arguments of ``state_axes`` for an optimizer with axes in place of its parameters.
 
-    The shape of a parameter is then that of a moment with as many dimensions as there are axes. If
-    there is no such moment, it is unknown which of the axes the state has: as a scalar's, none.
+    T5X's MultiOptimizer makes such optimizers. The shape of a parameter is taken from a moment with
+    as many dimensions as there are axes. Without such a moment, the axes of the state are unknown,
+    and the state has none, like that of a scalar.
     """
     treedef: PyTreeDef = jax.tree.structure(axes)
     specs = jax.tree.leaves(axes)
@@ -364,7 +365,7 @@ def _without_parameters(
 
 def _full_shape(state: ParamState, rank: int) -> tuple[int, ...] | None:
     shapes = [np.shape(array) for array in jax.tree.leaves(state)]
-    # Where an array is a sum over a dimension, 1 is left of it; others have its full size.
+    # A sum over a dimension leaves size 1; another array has the full size.
     sizes = zip(*[shape for shape in shapes if len(shape) == rank], strict=True)
     return tuple(max(dimension) for dimension in sizes) or None
 
@@ -372,20 +373,20 @@ def _full_shape(state: ParamState, rank: int) -> tuple[int, ...] | None:
 def _parts(model_variables: PyTree) -> tuple[PyTree, PyTree, PyTree, PyTree]:
     """The parameters, their axes, the other collections and their axes; None for no axes.
 
-    The axes of a collection stand in another one, by its name and ``_axes``. Whatever comes with
-    axes must have them all.
+    The axes of a collection are in another collection, whose name ends in ``_axes``. A collection
+    with axes must have axes for all its variables.
     """
-    rest, params = core.pop(model_variables, "params")
+    collections, params = core.pop(model_variables, "params")
     params_axes = None
-    if "params_axes" in rest:
-        rest, params_axes = core.pop(rest, "params_axes")
+    if "params_axes" in collections:
+        collections, params_axes = core.pop(collections, "params_axes")
         _expect_axes(params, params_axes)
     mutables, axes = {}, {}
-    for name, collection in rest.items():
+    for name, collection in collections.items():
         if name.endswith(_AXES):
             owner = name.removesuffix(_AXES)
             axes[owner] = collection
-            _expect_axes(rest[owner], collection)
+            _expect_axes(collections[owner], collection)
         else:
             mutables[name] = collection
     return params, params_axes, core.freeze(mutables), core.freeze(axes) or None
@@ -399,10 +400,10 @@ def _expect_axes(variables: PyTree, axes: PyTree) -> None:
 
 
 def _unfrozen_entry(flax_mutables: PyTree) -> dict[str, PyTree]:
-    """The entry of the mutable collections in a state dict; none at all if there are none."""
+    """The entry of a state dict for the mutable collections; an empty dict without collections."""
     return {"flax_mutables": core.unfreeze(flax_mutables)} if flax_mutables else {}
 
 
 def _frozen_entry(state_dict: Mapping[str, PyTree]) -> FrozenDict[str, Any]:
-    """The mutable collections out of a state dict."""
+    """The mutable collections in a state dict; empty if the dict has none."""
     return core.freeze(state_dict["flax_mutables"]) if "flax_mutables" in state_dict else EMPTY_DICT

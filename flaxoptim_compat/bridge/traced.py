@@ -1,6 +1,6 @@
-"""The step itself: out of the legacy tree, through optax and a TrainState, into the legacy tree.
+"""The step itself: from the legacy tree through optax and a TrainState back to the legacy tree.
 
-Under a transformation of jax it is traced; on concrete arrays every operation runs by itself.
+A transformation of jax traces the step; on concrete arrays every operation runs by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from flaxoptim_compat.bridge.definition import Assignment, Definition, HyperPara
 from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
 from flaxoptim_compat.bridge.trees import Target, as_floats, inexact_moments, step_count
 
-# The new leaves, None for those that no optimizer moves; the count; the new state of every leaf.
+# The new leaves, None for a leaf that no optimizer moves; the new count; the state of every leaf.
 Outcome = tuple[Sequence[Leaf], Leaf, Sequence[ParamState]]
 
 
@@ -25,12 +25,12 @@ class Step(NamedTuple):
     """One step before it is done.
 
     Args:
-      definition: what it does.
-      hyper_params: those of this step, normalised.
+      definition: the definition, which says what the step does.
+      hyper_params: the hyper-parameters of this step, normalised.
       target: the parameters.
       count: the number of steps done.
       states: the state of each leaf of the target.
-      gradients: the gradient of each.
+      gradients: the gradient of each leaf of the target.
     """
 
     definition: Definition
@@ -41,40 +41,42 @@ class Step(NamedTuple):
     gradients: Sequence[Leaf]
 
     def assign(self, eligible: Sequence[int]) -> list[Assignment]:
-        """Which definition moves which of the eligible leaves."""
+        """The definitions and the eligible leaves that each one moves."""
         return self.definition.assign(self.hyper_params, self.target.tree, eligible)
 
 
-# In the place of a leaf that no optimizer moves, and of its gradient.
+# Takes the place of a leaf that no optimizer moves, and of its gradient.
 _UNMOVED: tuple[Leaf, Leaf] = (np.float32(0), np.float32(0))
 
 
 def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
-    """Assignments taken apart so that each part touches the leaves of one set of devices only."""
+    """The assignments split by devices: each group has leaves on one set of devices only."""
     selected = sorted(index for each in assignments for index in each.leaves)
     devices = {index: frozenset(leaves[index].devices()) for index in selected}
-    parts = []
+    groups = []
     for place in dict.fromkeys(devices.values()):
-        part = [
+        group = [
             dataclasses.replace(
                 each, leaves=tuple(index for index in each.leaves if devices[index] == place)
             )
             for each in assignments
         ]
-        parts.append([each for each in part if each.leaves])
-    return [part for part in parts if part]
+        groups.append([each for each in group if each.leaves])
+    return [group for group in groups if group]
 
 
 def traced(step: Step, by_device: bool = False) -> Outcome:
     """The outcome of a step.
 
-    Leaves on different devices, which cannot be computed together, are computed one set of devices
-    after the other if ``by_device`` says that there may be some.
+    Args:
+      step: the step.
+      by_device: whether leaves may be on different devices. Such leaves cannot be computed
+        together: the step then computes one set of devices after the other.
     """
     count = step_count(step.count)
     assignments = step.assign(range(len(step.gradients)))
     selected = {index for each in assignments for index in each.leaves}
-    # What no optimizer moves is not looked at: it may be a key, and its gradient None or float0.
+    # A leaf that no optimizer moves may be a key, and its gradient None or float0.
     pairs = [
         as_floats(leaf, gradient) if index in selected else _UNMOVED
         for index, (leaf, gradient) in enumerate(
@@ -86,11 +88,11 @@ def traced(step: Step, by_device: bool = False) -> Outcome:
     optax_only = [each for each in assignments if goes_through_optax(each, step.definition)]
     new_leaves: list[Leaf] = [None] * len(leaves)
     new_states: list[ParamState] = [None] * len(leaves)
-    split = _by_device(optax_only, leaves) if by_device else [optax_only]
-    for part in filter(None, split):
-        here = jax.device_get(count) if len(split) > 1 else count
-        moved, moved_states = _through_train_state(part, leaves, here, states, gradients)
-        for each in part:
+    groups = _by_device(optax_only, leaves) if by_device else [optax_only]
+    for group in filter(None, groups):
+        here = jax.device_get(count) if len(groups) > 1 else count
+        moved, moved_states = _through_train_state(group, leaves, here, states, gradients)
+        for each in group:
             for index in each.leaves:
                 new_leaves[index], new_states[index] = moved[index], moved_states[index]
     for each in assignments:
@@ -108,8 +110,11 @@ def traced(step: Step, by_device: bool = False) -> Outcome:
 
 
 def goes_through_optax(part: Assignment, whole: Definition) -> bool:
-    """True if optax does a part of a step. Code of a part's own is asked; that of the whole was."""
-    return part.definition is whole or not part.definition.own_code().asks
+    """True if optax runs a part of a step, and not the code of the part's own definition.
+
+    A step calls the code of the whole definition before it comes here.
+    """
+    return part.definition is whole or not part.definition.own_code().must_be_called
 
 
 def _through_train_state(
@@ -129,17 +134,17 @@ def _through_train_state(
 
 
 def as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
-    """The step such that ``beta2 ** step`` has the bits it had in flax.
+    """The step count in a dtype for which ``beta2 ** step`` has the bits that it had in flax.
 
-    Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float
-    exponent as flax had it, it calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters. With
-    64-bit numbers an integer exponent would make the power of a Python number a float64, and with
-    strict promotion of dtypes it makes none.
+    Outside a trace, jax multiplies repeatedly for an integer exponent. In a trace, and for a float
+    exponent as in flax, jax calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters. With
+    64-bit numbers, the power of a Python number with an integer exponent would be a float64. With
+    strict promotion of dtypes, such a power is an error.
     """
     config: Any = jax.config
     usual = not config.jax_enable_x64 and config.jax_numpy_dtype_promotion == "standard"
     if usual and isinstance(step, jax.core.Tracer):
         return step
-    # Of a complex number, its real part.
+    # The absolute value has the real dtype of a complex one.
     dtype = jnp.abs(jnp.zeros((), jnp.result_type(jnp.float32, *leaves))).dtype
     return jnp.asarray(step).astype(dtype)

@@ -1,6 +1,6 @@
-"""The straight trip of one step: legacy tree -> optax state -> TrainState -> legacy tree.
+"""The conversion of one step: legacy tree -> optax state -> TrainState -> legacy tree.
 
-Converting only moves leaves from one structure to another; no number changes on the way.
+The conversion moves leaves from one structure to another, and changes no number.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from flaxoptim_compat.formula_text.stages import FROZEN
 from flaxoptim_compat.transforms import hold
 from flaxoptim_compat.transforms.casting import with_dtype
 
-# Flax's TrainState treats what stands under this key differently; flax.optim knew no such key.
+# Flax's TrainState has another rule for the entry with this key; flax.optim knew no such key.
 _OVERWRITE = "_overwrite_with_gradient"
 
 
 class AnyTargetTrainState(TrainState):
-    """A TrainState whose parameters need not be a mapping: an array, a tuple, a dataclass.
+    """A TrainState with any parameters, also without a mapping: an array, a tuple, a dataclass.
 
-    And one whose step takes the extra arguments of its transformation, such as the loss.
+    Its step also takes the extra arguments of its transformation, such as the loss.
     """
 
     def apply_gradients(self, *, grads: PyTree, **kwargs: Any) -> Any:
-        """Do one step; flax's own method asks ``name in grads``, which needs a mapping.
+        """Do one step; flax's own method calls ``name in grads``, which needs a mapping.
 
         Args:
           grads: the gradients.
@@ -54,12 +54,12 @@ class AnyTargetTrainState(TrainState):
         Raises:
           TypeError: an argument is no field, and ``tx`` does not take it.
         """
-        fields = {each.name for each in dataclasses.fields(self)}
+        fields = {field.name for field in dataclasses.fields(self)}
         extra_args = {name: kwargs[name] for name in kwargs.keys() - fields}
-        trip = grads, self.opt_state, self.params
-        for name in ignored(self.tx.update, self.tx, *trip, extra_args):
+        arguments = grads, self.opt_state, self.params
+        for name in ignored(self.tx.update, self.tx, *arguments, extra_args):
             del extra_args[name]
-        updates, opt_state = update(self.tx, *trip, **extra_args)
+        updates, opt_state = update(self.tx, *arguments, **extra_args)
         return self.replace(
             step=self.step + 1,
             params=jax.tree.map(_moved, self.params, updates, is_leaf=lambda leaf: leaf is None),
@@ -69,7 +69,7 @@ class AnyTargetTrainState(TrainState):
 
 
 def _moved(param: Leaf, update: Leaf) -> Leaf:
-    """``optax.apply_updates`` for one parameter, by the shortest way there is."""
+    """``optax.apply_updates`` for one parameter, faster for the usual arrays."""
     arrays = isinstance(param, jax.Array) and isinstance(update, jax.Array)
     if arrays and param.dtype == update.dtype and param.shape == update.shape:
         return with_dtype(jax.lax.add(param, update), param.dtype)
@@ -84,15 +84,15 @@ def to_train_state(
     apply_fn: Callable[..., Any] | None = None,
     extra_args: bool = False,
 ) -> TrainState:
-    """A TrainState of any parameters.
+    """A TrainState for any parameters.
 
     Args:
-      tx: what a step does.
+      tx: the transformation, which says what a step does.
       params: the parameters.
       step: the number of steps done.
       opt_state: the state of ``tx``.
       apply_fn: kept in the TrainState for the user.
-      extra_args: whether ``tx`` may take more than gradients.
+      extra_args: whether ``tx`` may take extra arguments.
     """
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
     kind = TrainState if mapping and not extra_args else AnyTargetTrainState
@@ -106,12 +106,12 @@ class Conversion:
     """Definitions and their per-parameter states as one optax transformation and its state.
 
     Args:
-      assignments: which definition moves which leaves, all of them written in optax. A learning
-        rate may be a function of the step.
+      assignments: the definitions, all of them with a formula, and the leaves that each one moves.
+        A learning rate may be a function of the step.
       params: the parameters, or anything with their structure, shapes and dtypes.
-      inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
-      inject_numbers: whether those that are numbers can.
-      formula_of: what a definition is in optax.
+      inject_arrays: whether hyper-parameters that are arrays can be set in the optax state.
+      formula_of: takes a definition to its formula.
+      inject_numbers: whether hyper-parameters that are numbers can be set in the optax state.
     """
 
     def __init__(
@@ -128,7 +128,8 @@ class Conversion:
         self._labels = [each.label for each in assignments]
         self._formulas = [formula_of(each.definition) for each in assignments]
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
-        # For each part the names to inject, the dtype to inject them in, and whether that rounds.
+        # For each part: the names to inject, the dtype of injected numbers, and whether a number is
+        # rounded to the dtype of a parameter.
         schedules = [
             _schedules(each.hyper_params, formula)
             for each, formula in zip(assignments, self._formulas, strict=True)
@@ -140,16 +141,16 @@ class Conversion:
             + names
             for each, names in zip(assignments, schedules, strict=True)
         ]
-        mine = [[leaves[index] for index in each.leaves] for each in assignments]
-        self._injected_dtypes = list(map(hp.float_dtype, mine))
-        self._round = list(map(hp.rounds, mine, self._injected_dtypes))
+        part_leaves = [[leaves[index] for index in each.leaves] for each in assignments]
+        self._injected_dtypes = list(map(hp.float_dtype, part_leaves))
+        self._round = list(map(hp.rounds, part_leaves, self._injected_dtypes))
         alone = len(assignments) == 1
-        # The hyper-parameters of a single part stand at the top, where one looks for them.
+        # The hyper-parameters of a single part are at the top of the state, easy to find.
         self._at_top = alone and not any(schedules)
         self._moves_all = alone and len(assignments[0].leaves) == len(leaves)
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
-        """Each part on its own leaves; the leaves of none of them stay as they are."""
+        """The transformation of all parts, each on its own leaves; other leaves never change."""
         if self._moves_all:
             tx = self._injected(0)
         elif self._at_top:
@@ -159,13 +160,13 @@ class Conversion:
         return optax.with_extra_args_support(tx)
 
     def opt_state(self, step: Leaf, param_states: Sequence[ParamState]) -> PyTree:
-        """The state of the transformation, out of the legacy state of every leaf."""
+        """The state of the transformation, converted from the legacy state of every leaf."""
         states = []
         for part, (each, layout) in enumerate(zip(self._assignments, self._layouts, strict=True)):
-            # The state of an empty tree has every node of the real one, and costs nothing to make.
+            # The state for an empty tree has every node of the real state, and costs little.
             template = self._injected(part).init(())
-            mine = [param_states[index] for index in each.leaves]
-            fields = self._formulas[part].to_optax(mine, layout.place)
+            own_states = [param_states[index] for index in each.leaves]
+            fields = self._formulas[part].to_optax(own_states, layout.place)
             states.append(filled(template, step, fields))
         if self._moves_all:
             return states[0]
@@ -175,11 +176,11 @@ class Conversion:
         return self._partition_state(states)
 
     def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> list[ParamState]:
-        """The legacy state of every leaf, out of a state of the transformation.
+        """The legacy state of every leaf, converted from a state of the transformation.
 
         Args:
           opt_state: the state to read.
-          like: legacy states, for whatever optax does not keep.
+          like: legacy states, for the fields that optax does not keep.
         """
         parts = self._parts(opt_state)
         states: list[ParamState] = [None] * self._treedef.num_leaves
@@ -193,19 +194,23 @@ class Conversion:
         return states
 
     def check(self, opt_state: PyTree) -> None:
-        """Raise the ValueError of a state that no such transformation has."""
+        """Refuse a state of another transformation.
+
+        Raises:
+          ValueError: a part of the state is missing.
+        """
         if self._moves_all and any(map(_is_mask, jax.tree.leaves(opt_state, is_leaf=_is_mask))):
-            raise ValueError(_not_ours("moments for every parameter"))
+            raise ValueError(_without("moments for every parameter"))
         try:
             parts = self._parts(opt_state)
-            found = [
+            part_kinds = [
                 set(nodes(part, formula.state_fields))
                 for formula, part in zip(self._formulas, parts, strict=True)
             ]
         except (AttributeError, LookupError, TypeError, ValueError):
-            expected = f"state of optax.partition for {', '.join(self._labels)} and {FROZEN}"
-            raise ValueError(_not_ours(expected)) from None
-        for part, (formula, kinds) in enumerate(zip(self._formulas, found, strict=True)):
+            expected = f"state of `optax.partition` for {', '.join(self._labels)} and {FROZEN}"
+            raise ValueError(_without(expected)) from None
+        for part, (formula, kinds) in enumerate(zip(self._formulas, part_kinds, strict=True)):
             hyper_params = self._assignments[part].hyper_params
             if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
                 hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
@@ -213,7 +218,7 @@ class Conversion:
             template = nodes(self._chain(part, hyper_params).init(()), fields)
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
-                raise ValueError(_not_ours(missing[0]))
+                raise ValueError(_without(missing[0]))
 
     def _parts(self, opt_state: PyTree) -> list[PyTree]:
         if self._moves_all:
@@ -244,18 +249,18 @@ class Conversion:
     ) -> optax.GradientTransformation:
         labels = labelled(self._treedef, self._assignments)
         by_label = dict(zip(self._labels, parts, strict=True))
-        # A function: optax would call a tree that can be called, as some targets can.
+        # Given as a function: optax would call the labels of a target whose tree is callable.
         return optax.partition({**by_label, FROZEN: hold()}, lambda params: labels)
 
     def _partition_state(self, states: Sequence[PyTree]) -> PyTree:
         by_label = {**dict(zip(self._labels, states, strict=True)), FROZEN: optax.EmptyState()}
-        # In the order of jax, in which files have them.
+        # In jax's order of keys, which files have too.
         masked = {label: optax.MaskedState(by_label[label]) for label in sorted(by_label)}
         return optax.partition({}, lambda params: ()).init(())._replace(inner_states=masked)
 
 
 def _schedules(hyper_params: HyperParams, formula: Formula) -> tuple[str, ...]:
-    """The learning rate, if it is a function that the chain itself does not take."""
+    """The name of the learning rate if the rate is a function that the chain does not take."""
     rate = hp.flatten(hyper_params).get("learning_rate")
     return ("learning_rate",) if callable(rate) and not formula.takes_schedule else ()
 
@@ -264,18 +269,18 @@ def _is_mask(node: PyTree) -> bool:
     return isinstance(node, optax.MaskedNode)
 
 
-def _not_ours(expected: str) -> str:
+def _without(expected: str) -> str:
     return (
-        f"The TrainState is none of this definition: its opt_state has no {expected}. Give the"
-        " definition whose to_train_state() or to_optax() made it; moments of another kind would be"
-        " lost."
+        f"The TrainState does not belong to this definition: its `opt_state` has no {expected}."
+        " Give the definition whose `to_train_state()` or `to_optax()` made the state: with another"
+        " definition, moments would be lost."
     )
 
 
 def filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
-    """A state with every count set to the step and every tree of moments put in its place."""
+    """The state with every count set to the step, and with the trees of moments in their fields."""
     if isinstance(node, dict):
-        # Schedules that are injected have a count each.
+        # Injected schedules have a count each.
         return {name: filled(child, step, fields) for name, child in node.items()}
     if not isinstance(node, tuple):
         return node
@@ -292,16 +297,16 @@ def filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
 
 
 def nodes(node: PyTree, fields: StateFields) -> dict[type, PyTree]:
-    """The named tuples of a state by their type; trees of moments are not entered."""
+    """The named tuples of a state by their type, without those inside trees of moments."""
     if not isinstance(node, tuple):
         return {}
     if not hasattr(node, "_fields"):
-        found: dict[type, PyTree] = {}
+        by_type: dict[type, PyTree] = {}
         for child in node:
-            found.update(nodes(child, fields))
-        return found
-    found = {type(node): node}
+            by_type.update(nodes(child, fields))
+        return by_type
+    by_type = {type(node): node}
     for name in node._fields:
         if name not in fields.get(type(node), {}):
-            found.update(nodes(getattr(node, name), fields))
-    return found
+            by_type.update(nodes(getattr(node, name), fields))
+    return by_type

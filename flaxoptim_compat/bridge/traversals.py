@@ -1,7 +1,8 @@
-"""The traversals of ``flax.traverse_util``, which Flax calls deprecated: for a Flax without them.
+"""The traversals of ``flax.traverse_util``, for a Flax that has removed them.
 
-A traversal selects values in a structure. ``iterate`` yields them, and ``update`` returns a copy of
-the structure with a function of each in its place. The structure itself never changes.
+A traversal selects values in a structure. ``iterate`` yields the values, and ``update`` returns a
+copy of the structure with a function of each value in its place. The structure itself never
+changes.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ Change = Callable[[Any], Any]
 
 
 class Traversal(abc.ABC):
-    """Base class of all traversals, and what they are composed with.
+    """Base class of all traversals, with methods that compose them.
 
-    An attribute or an item of a traversal is the traversal that goes on to that attribute or item
-    of each selected value.
+    An attribute or an item of a traversal is another traversal: that of this attribute or item of
+    each selected value.
     """
 
     @abc.abstractmethod
@@ -34,10 +35,10 @@ class Traversal(abc.ABC):
         """The selected values, in the order of the traversal."""
 
     def set(self, values: list[Any], inputs: Any) -> Any:
-        """The inputs with the selected values replaced by these, which the list then loses.
+        """The inputs with the selected values replaced; the list of values is empty afterwards.
 
         Raises:
-          ValueError: there are fewer, or more, than selected values.
+          ValueError: the list has fewer or more values than the traversal selects.
         """
 
         def next_value(old: Any) -> Any:
@@ -52,11 +53,11 @@ class Traversal(abc.ABC):
         return changed
 
     def compose(self, other: Traversal) -> Traversal:
-        """A traversal that goes on with another one in each selected value."""
+        """A traversal of the values that another traversal selects in each selected value."""
         return TraverseCompose(self, other)
 
     def merge(self, *traversals: Traversal) -> Traversal:
-        """A traversal that goes on with several, one after the other, in each selected value."""
+        """A traversal of the values that several traversals select in each selected value."""
         return self.compose(TraverseMerge(*traversals))
 
     def each(self) -> Traversal:
@@ -68,11 +69,11 @@ class Traversal(abc.ABC):
         return self.compose(TraverseTree())
 
     def filter(self, fn: Callable[[Any], Any]) -> Traversal:
-        """A traversal of those of the selected values that a function accepts."""
+        """A traversal of the selected values that a function accepts."""
         return self.compose(TraverseFilter(fn))
 
     def __getattr__(self, attr: str) -> Traversal:
-        # With such names copy and pickle ask for methods.
+        # copy and pickle look for methods with such names, and must not find a traversal.
         if attr.startswith("__"):
             raise AttributeError(attr)
         return self.compose(TraverseAttr(attr))
@@ -80,7 +81,7 @@ class Traversal(abc.ABC):
     def __getitem__(self, key: Any) -> Traversal:
         return self.compose(TraverseItem(key))
 
-    # Else Python would ask __getitem__ for items without end.
+    # Without this, Python would call __getitem__ without end to iterate.
     __iter__ = None
 
 
@@ -95,7 +96,7 @@ class TraverseId(Traversal):
 
 
 class TraverseCompose(Traversal):
-    """Selects what the second traversal selects in each value of the first."""
+    """Selects the values that the second traversal selects in each value of the first one."""
 
     def __init__(self, x: Traversal, y: Traversal) -> None:
         self._x = x
@@ -110,7 +111,7 @@ class TraverseCompose(Traversal):
 
 
 class TraverseMerge(Traversal):
-    """Selects what several traversals select; each one updates what those before have made."""
+    """Selects the values of several traversals; each one updates the result of the one before."""
 
     def __init__(self, *traversals: Traversal) -> None:
         self._traversals = traversals
@@ -160,7 +161,7 @@ class TraverseAttr(Traversal):
 
 
 class TraverseItem(Traversal):
-    """Selects an item by its key, or those of a slice."""
+    """Selects an item by its key, or the items of a slice."""
 
     def __init__(self, key: Any) -> None:
         self._key = key
@@ -170,7 +171,7 @@ class TraverseItem(Traversal):
             changed = copy.copy(inputs)
             changed[self._key] = fn(changed[self._key])
             return changed
-        # In this way Flax finds no -1, which is the slice from there to 0.
+        # As in Flax, the index -1 selects nothing: the slice from -1 to 0 is empty.
         of_slice = isinstance(self._key, slice)
         chosen = range(len(inputs))[self._key if of_slice else slice(self._key, self._key + 1)]
         items = [fn(item) if at in chosen else item for at, item in enumerate(inputs)]
@@ -211,6 +212,6 @@ class TraverseTree(Traversal):
 
 t_identity = TraverseId()
 
-# The classes of Flax, as long as there are any.
+# Flax's own classes, if the installed Flax has them.
 FLAX_TRAVERSAL: type[Any] = getattr(traverse_util, "Traversal", Traversal)
 FLAX_MODEL_PARAM_TRAVERSAL: type[Any] = getattr(traverse_util, "ModelParamTraversal", Traversal)

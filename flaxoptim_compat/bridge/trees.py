@@ -1,4 +1,4 @@
-"""Bringing gradients and states to the structure of the target, or saying where they differ."""
+"""Gradients and states in the structure of the target, and errors that say where they differ."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _is_frozen(node: PyTree) -> bool:
 
 
 def thaw(tree: PyTree) -> PyTree:
-    """Turn every FrozenDict in a tree into a dict; keys flatten in the same order in both."""
+    """The tree with a dict in place of every FrozenDict; both flatten in the same order."""
     return jax.tree.map(
         lambda node: thaw(dict(node)) if _is_frozen(node) else node, tree, is_leaf=_is_frozen
     )
 
 
 class Target:
-    """The parameters of an optimizer with their structure and leaves, found once.
+    """The parameters of an optimizer, with their structure and their leaves.
 
     Args:
       tree: the parameters.
@@ -44,7 +44,7 @@ class Target:
         self.leaves, self.treedef = flat
 
     def flatten(self, tree: PyTree, what: str) -> list[PyTree]:
-        """Flatten another tree as ``leaves_like`` does."""
+        """The values of another tree in the order of the leaves, as in ``leaves_like``."""
         try:
             return list(self.treedef.flatten_up_to(tree))
         except ValueError:
@@ -57,12 +57,16 @@ class Target:
             raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
 
     def refuse_misshapen(self, gradients: Sequence[Leaf]) -> None:
-        """Raise the ValueError of a gradient that has not the shape of its parameter."""
+        """Refuse a gradient that does not have the shape of its parameter.
+
+        Raises:
+          ValueError: there is such a gradient; the message names its path.
+        """
         for index in self.misshapen(gradients):
             raise ValueError(f"{self.difference(index, gradients[index])}.")
 
     def misshapen(self, gradients: Sequence[Leaf]) -> Iterator[int]:
-        """The leaves whose gradients have other shapes, or are complex where they are real."""
+        """The indices of leaves whose gradients have other shapes, or are complex for real ones."""
         for index, (param, grad) in enumerate(zip(self.leaves, gradients, strict=True)):
             if not _fits(grad, param):
                 yield index
@@ -71,8 +75,8 @@ class Target:
         """A clause that says at which path a gradient has another shape."""
         path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
         param = self.leaves[index]
-        if not numbers(param):
-            return f"The parameter at {path} has {_describe(param)}, and cannot be moved"
+        if not number_kind(param):
+            return f"The parameter at {path} has {_describe(param)}: no step can move such a leaf"
         if _is_complex_for_real(grad, param):
             return f"The gradient at {path} is complex, its parameter is real"
         return (
@@ -81,9 +85,9 @@ class Target:
         )
 
     def broadcast_shape(self, index: int, grad: Leaf) -> tuple[int, ...] | None:
-        """The shape of a parameter and its gradient together; None if they have none."""
+        """The shape to which a parameter and its gradient broadcast; None if they do not."""
         shape, param = _shape(grad), self.leaves[index]
-        if shape is None or not numbers(param) or _is_complex_for_real(grad, param):
+        if shape is None or not number_kind(param) or _is_complex_for_real(grad, param):
             return None
         try:
             return np.broadcast_shapes(shape, np.shape(param))
@@ -92,15 +96,15 @@ class Target:
 
 
 def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[PyTree]:
-    """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
+    """The values of a tree at the leaves of the target; a dict and a FrozenDict are the same.
 
     Args:
       target: the tree that gives the structure.
-      tree: the tree to flatten; it may go on below the target's leaves.
+      tree: the tree to flatten; in place of a leaf of the target, the tree may have a subtree.
       what: the name of ``tree`` in error messages.
 
     Raises:
-      ValueError: the structures differ; the message names the first path that does.
+      ValueError: the structures differ; the message names the first path at which they do.
     """
     return Target(target).flatten(tree, what)
 
@@ -114,18 +118,21 @@ def _first_difference(target: PyTree, tree: PyTree, what: str) -> str:
 
 
 def _difference(target: PyTree, tree: PyTree, path: Path) -> tuple[Path, str, str] | None:
-    """Where two trees first differ, and what each has there; the tree may go on below a leaf."""
+    """The first path at which two trees differ, and the nodes there in words; None if they fit.
+
+    The tree fits if it has a subtree in place of a leaf of the target.
+    """
     if target is None or tree is None:
         return None if target is tree else (path, _name(target), _name(tree))
     if jax.tree_util.all_leaves([target]):
         return None
     if type(target) is not type(tree):
         return path, _name(target), _name(tree)
-    children, others = _children(target), _children(tree)
-    for key in [*children, *others]:
-        if key not in children or key not in others:
-            return (*path, key), _name_in(children, key), _name_in(others, key)
-        below = _difference(children[key], others[key], (*path, key))
+    of_target, of_tree = _children(target), _children(tree)
+    for key in [*of_target, *of_tree]:
+        if key not in of_target or key not in of_tree:
+            return (*path, key), _name_in(of_target, key), _name_in(of_tree, key)
+        below = _difference(of_target[key], of_tree[key], (*path, key))
         if below:
             return below
     return None
@@ -151,7 +158,7 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
     """The gradients in the order of the target's leaves, as arrays of the same shapes.
 
     Raises:
-      ValueError: another structure, or another shape; the message names the path.
+      ValueError: the gradients have another structure or shape; the message names the path.
     """
     params = Target(target)
     leaves = params.flatten(grads, "gradients")
@@ -160,39 +167,39 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
 
 
 def _fits(grad: Leaf, param: Leaf) -> bool:
-    # Of nearly all leaves this is all that is asked, and each trace asks it of each.
+    # A fast test for nearly all leaves: each trace tests each of them.
     dtype = getattr(grad, "dtype", None)
-    if dtype is not None and dtype == getattr(param, "dtype", None) and _numbers_of(dtype):
+    if dtype is not None and dtype == getattr(param, "dtype", None) and _number_kind_of(dtype):
         return bool(grad.shape == param.shape)
     return _shape(grad) == _shape(param) and not _is_complex_for_real(grad, param)
 
 
 def _shape(leaf: Leaf) -> tuple[int, ...] | None:
-    return np.shape(leaf) if numbers(leaf) else None
+    return np.shape(leaf) if number_kind(leaf) else None
 
 
 def _is_complex_for_real(grad: Leaf, param: Leaf) -> bool:
-    return (numbers(grad), numbers(param)) == ("complex", "real")
+    return (number_kind(grad), number_kind(param)) == ("complex", "real")
 
 
-Numbers: TypeAlias = Literal["real", "complex", ""]
+NumberKind: TypeAlias = Literal["real", "complex", ""]
 
 
-def numbers(leaf: Any) -> Numbers:
-    """The kind of numbers in an array, or of a number of Python; "" if jax cannot compute with it.
+def number_kind(leaf: Any) -> NumberKind:
+    """The kind of a Python number, or of the numbers in an array; "" if jax has no numbers there.
 
-    Such are texts, objects, keys, and ``float0``, the derivative of integers.
+    Jax cannot compute with texts, objects, keys, and ``float0``, the derivative of integers.
     """
     dtype = getattr(leaf, "dtype", None)
     if dtype is not None:
-        return _numbers_of(dtype)
+        return _number_kind_of(dtype)
     if isinstance(leaf, complex):
         return "complex"
     return "real" if isinstance(leaf, bool | int | float) else ""
 
 
 @cache
-def _numbers_of(dtype: Any) -> Numbers:
+def _number_kind_of(dtype: Any) -> NumberKind:
     if jnp.issubdtype(dtype, jnp.complexfloating):
         return "complex"
     is_real = any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, np.bool_))
@@ -202,17 +209,17 @@ def _numbers_of(dtype: Any) -> Numbers:
 def _describe(grad: Leaf) -> str:
     if getattr(grad, "dtype", None) == jax.dtypes.float0:
         return (
-            "no numbers but float0, the derivative of integers (leave them out by"
-            " create(target, focus=...))"
+            "no numbers but float0, the derivative of integers (leave integers out with"
+            " `create(target, focus=...)`)"
         )
-    if not numbers(grad):
+    if not number_kind(grad):
         dtype = getattr(grad, "dtype", None)
         return f"no array but {type(grad).__name__}" if dtype is None else f"no numbers but {dtype}"
     return f"shape {np.shape(grad)}"
 
 
 def as_floats(leaf: Leaf, gradient: Leaf) -> tuple[jax.Array, jax.Array]:
-    """A parameter and its gradient as arrays; a step makes floats of integer parameters."""
+    """A parameter and its gradient as arrays; an integer parameter becomes a float, as in flax."""
     array, grad = jnp.asarray(leaf), jnp.asarray(gradient)
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         array = array.astype(jnp.result_type(array, grad, 1.0))
@@ -222,7 +229,8 @@ def as_floats(leaf: Leaf, gradient: Leaf) -> tuple[jax.Array, jax.Array]:
 def inexact_moments(state: ParamState, param: jax.Array) -> ParamState:
     """The state of one parameter as jax arrays, with moments that can hold fractions.
 
-    A restored state holds numpy arrays, and op by op numpy would do the arithmetic, by other rules.
+    A restored state holds numpy arrays. Outside a trace, numpy would compute with them, by other
+    rules.
     """
     if all(map(_holds_fractions, jax.tree.leaves(state))):
         return state
@@ -235,7 +243,7 @@ def inexact_moments(state: ParamState, param: jax.Array) -> ParamState:
 
 
 def _holds_fractions(moment: Leaf) -> bool:
-    """True of a moment that is a jax array already, with a floating-point dtype of its own."""
+    """True for a moment that is already a jax array with a floating-point dtype of its own."""
     return (
         isinstance(moment, jax.Array)
         and jnp.issubdtype(moment.dtype, jnp.inexact)
@@ -244,9 +252,9 @@ def _holds_fractions(moment: Leaf) -> bool:
 
 
 def zeros_like(param: Leaf) -> jax.Array:
-    """``jnp.zeros_like(param)``, in a sixth of the time that jax takes for it."""
+    """The result of ``jnp.zeros_like(param)``, in a sixth of the time."""
     if isinstance(param, jax.Array) and not isinstance(param, jax.core.Tracer):
-        # Of one that is bound to its devices, the zeros are too. With jax 0.4.30 none says so.
+        # If a parameter is bound to its devices, jax binds the zeros too. Jax 0.4.30 does not tell.
         is_bound = getattr(param, "committed", True)
         if not is_bound and isinstance(param.dtype, np.dtype) and not param.weak_type:
             return _zeros(param.shape, param.dtype)()
@@ -260,10 +268,10 @@ def _zeros(shape: tuple[int, ...], dtype: Any) -> Callable[[], jax.Array]:
 
 @contextlib.contextmanager
 def collecting_later() -> Iterator[None]:
-    """Put Python's search for garbage off for a block that makes objects for every leaf.
+    """Put off Python's garbage collection for a block that makes objects for every leaf.
 
-    All of them are still there at its end: the search would go through them, and through the whole
-    program, again and again, and find nothing.
+    All these objects are in use until the end of the block. The collector would search them, and
+    the whole program, again and again, and find nothing.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -275,7 +283,7 @@ def collecting_later() -> Iterator[None]:
 
 
 def step_count(step: Leaf) -> jax.Array:
-    """The step as a jax array; a restored one is numpy's, and up to Flax 0.2.2 it was an int."""
+    """The step as a jax array. A restored step is numpy's, and up to Flax 0.2.2 it was an int."""
     if isinstance(step, jax.Array):
         return step
     count = jnp.asarray(step)
@@ -283,7 +291,7 @@ def step_count(step: Leaf) -> jax.Array:
 
 
 def unshared(tree: PyTree) -> PyTree:
-    """The same tree with an array of its own at every leaf: jax donates no buffer twice."""
+    """The tree with an array of its own at every leaf, because jax donates no buffer twice."""
     seen: set[int] = set()
 
     def own(leaf: Leaf) -> Leaf:
@@ -297,5 +305,5 @@ def unshared(tree: PyTree) -> PyTree:
 
 def is_abstract(*leaves: Leaf) -> bool:
     """True if any leaf is being traced by jit, vmap, grad or another transformation."""
-    # There are few types among thousands of leaves.
+    # Thousands of leaves have few types, so the set is fast.
     return any(issubclass(kind, jax.core.Tracer) for kind in set(map(type, leaves)))

@@ -107,7 +107,9 @@ def _complete(definition: Any, hyper_params: Any) -> Any:
     if values.get("learning_rate", 0.0) is None:
         unsaid.add("learning_rate")
     hyper_params = hp.with_values(hyper_params, dict.fromkeys(unsaid, math.nan))
-    return hyper_params if definition.own_code().asks else definition.normalise(hyper_params)
+    return (
+        hyper_params if definition.own_code().must_be_called else definition.normalise(hyper_params)
+    )
 
 
 def _with_rate(choice: Choice, rate: Rate) -> Choice:

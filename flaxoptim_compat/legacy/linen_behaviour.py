@@ -16,7 +16,7 @@ from typing import Any
 from flax import serialization
 from flax.configurations import config
 
-from flaxoptim_compat.bridge.axes import mended
+from flaxoptim_compat.bridge.axes import reshaped
 from flaxoptim_compat.legacy.replacing import replace
 
 # The beginnings of warnings that Flax 0.5.3 did not have.
@@ -82,6 +82,6 @@ def mend_what_is_restored() -> Callable[[], None]:
         # Flax calls it for each entry, too, and only the whole tells copies for a device.
         inside = serialization.current_path()
         restored = genuine(target, state, name)
-        return restored if inside else mended(target, restored)
+        return restored if inside else reshaped(target, restored)
 
     return replace(serialization, "from_state_dict", from_state_dict)

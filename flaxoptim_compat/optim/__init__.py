@@ -16,7 +16,7 @@ try:
     from flaxoptim_compat.optim.dynamic_scale import DynamicScale as DynamicScale
     from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer as MultiOptimizer
 
-    # The next one puts itself into OptimizerDef, and imports base.py, which must be there by then.
+    # This module stores its class in OptimizerDef, so base.py must have been imported before.
     from flaxoptim_compat.optim.replicated_optimizer import ReplicatedOptimizer as _  # noqa: F401
 except (AttributeError, ImportError) as error:
     from flaxoptim_compat.versions.allowed import refuse_old
@@ -24,7 +24,7 @@ except (AttributeError, ImportError) as error:
     refuse_old(error)
     raise
 
-if TYPE_CHECKING:  # who does not run this file cannot read the catalogue either
+if TYPE_CHECKING:  # a type checker does not run __getattr__, which reads the catalogue
     from flaxoptim_compat.optim.adabelief import AdaBelief as AdaBelief
     from flaxoptim_compat.optim.adadelta import Adadelta as Adadelta
     from flaxoptim_compat.optim.adafactor import Adafactor as Adafactor
@@ -51,5 +51,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # What completes a name at a prompt.
+    # A prompt completes names from this list.
     return sorted([*PUBLIC, *MODULES])

@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, RATE_STAGE, Chain, stage
 
 
 @struct.dataclass
@@ -36,8 +36,8 @@ class AdaBelief(OptimizerDef):
     Args:
       learning_rate: the step size; None if each step is given one.
       beta1: decay of the average of gradients, at least 0 and less than 1.
-      beta2: the same for squared differences.
-      eps: added to that average at each step, and to its root.
+      beta2: decay of the average of squared differences, at least 0 and less than 1.
+      eps: added to the average of squared differences at each step, and to the root of the average.
       weight_decay: the part of the parameter taken off, times the learning rate; 0 is none.
     """
 
@@ -51,8 +51,8 @@ class AdaBelief(OptimizerDef):
             eps_root="eps",
             keeps={optax.ScaleByBeliefState: {"mu": "grad_ema", "nu": "grad_sq_ema"}},
         ),
-        decay=DECAY,
-        rate=RATE,
+        decay=DECAY_STAGE,
+        rate=RATE_STAGE,
     )
 
     def __init__(

@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, RATE_STAGE, Chain, stage
 
 
 @struct.dataclass
@@ -46,8 +46,8 @@ class Adadelta(OptimizerDef):
             eps="eps",
             keeps={optax.ScaleByAdaDeltaState: {"e_g": "sq_avg", "e_x": "acc_delta"}},
         ),
-        decay=DECAY,
-        rate=RATE,
+        decay=DECAY_STAGE,
+        rate=RATE_STAGE,
     )
 
     def __init__(

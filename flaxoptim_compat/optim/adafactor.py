@@ -18,7 +18,7 @@ from flaxoptim_compat.bridge.definition import HyperParams, Leaf, Number, ParamS
 from flaxoptim_compat.bridge.sharding import without
 from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
+from flaxoptim_compat.optim.formula import DESCENT_STAGE, Chain, stage
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
 from flaxoptim_compat.transforms.adafactor import scale_by_factored_rms, scale_in_float32
 
@@ -40,10 +40,11 @@ class _AdafactorHyperParams:
 
 @struct.dataclass
 class _AdafactorParamState:
-    v_row: jax.Array  # these two where the parameter is factored
-    v_col: jax.Array
-    v: jax.Array  # this one where it is not
-    m: jax.Array  # only with beta1; what is not in use has shape (1,)
+    # A field that is not in use has shape (1,).
+    v_row: jax.Array  # in use if the parameter is factored
+    v_col: jax.Array  # in use if the parameter is factored
+    v: jax.Array  # in use if the parameter is not factored
+    m: jax.Array  # in use with beta1
 
 
 class Adafactor(OptimizerDef):
@@ -100,7 +101,7 @@ class Adafactor(OptimizerDef):
             keeps={optax.EmaState: {"ema": "m"}},
         ),
         decay=stage(optax.add_decayed_weights, "weight_decay_rate", when="weight_decay_rate"),
-        descent=DESCENT,
+        descent=DESCENT_STAGE,
     )
 
     def __init__(
@@ -150,7 +151,7 @@ class Adafactor(OptimizerDef):
         return int(by_size[-2]), int(by_size[-1])
 
     def init_param_state(self, param: Leaf) -> _AdafactorParamState:
-        """All moments at zero, in float32; those not in use with shape (1,)."""
+        """The state before the first step: moments at zero, and shape (1,) for unused fields."""
         shape = np.shape(param)
         state = {name: jnp.zeros((1,)) for name in ("v_row", "v_col", "v", "m")}
         dims = self._factored_dims(shape)
@@ -166,44 +167,52 @@ class Adafactor(OptimizerDef):
     def param_state_axes(
         self, param: Leaf, state: ParamState, axes: PyTree
     ) -> _AdafactorParamState:
-        """The axes of the parameter; for the factors, those that are not averaged over."""
-        found = super().param_state_axes(param, state, axes)
+        """The axes of the parameter, for a factor without the dimension that is averaged over."""
+        state_axes = super().param_state_axes(param, state, axes)
         shape = np.shape(param)
         dims = self._factored_dims(shape)
         if dims is None:
-            return found  # type: ignore[no-any-return]
+            return state_axes  # type: ignore[no-any-return]
         row, column = (without(axes, len(shape), dimension) for dimension in reversed(dims))
-        return found.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
+        return state_axes.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """Normalise hyper-parameters, and refuse overridden methods that optax would not ask."""
-        asked = [
+        """These hyper-parameters with Python numbers as floats.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: a hyper-parameter is no real number, or the program overrides a method that
+            optax does not call.
+        """
+        overridden = [
             name
             for name in ("_decay_rate_pow", "_factored_dims")
             if name in vars(self) or getattr(type(self), name) is not getattr(Adafactor, name)
         ]
-        # Better no step than another one.
-        if asked:
+        # An error is better than a step with other numbers.
+        if overridden:
+            names = " and ".join(f"`{name}`" for name in overridden)
             raise TypeError(
-                f"{type(self).__name__} overrides {' and '.join(asked)}, which the Adafactor of"
-                " flax.optim asked in each step, and optax does not. Override apply_param_gradient"
-                " as well, with the whole step of a parameter."
+                f"{type(self).__name__} overrides {names}. The Adafactor of flax.optim called the"
+                " method in each step, and optax does not. Override `apply_param_gradient` as"
+                " well, with the whole step of a parameter."
             )
         return super().normalise(hyper_params)
 
     def values(self, hyper_params: HyperParams) -> Values:
-        """The values for the formula; those that decide shapes are always the definition's."""
+        """The values for the formula; values that decide shapes are always the definition's own."""
         values = super().values(hyper_params)
-        return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}
+        return {**values, **({} if isinstance(values["factored"], Term) else self._fixed())}
 
     def step_structure(self) -> tuple[object, ...]:
-        """The usual structure, and hyper-parameters that hold for the life of the definition."""
-        return (*super().step_structure(), self._lasting())
+        """The usual structure, and the hyper-parameters that no step may override."""
+        return (*super().step_structure(), self._fixed())
 
-    def _lasting(self) -> dict[str, bool | int]:
-        mine = self.hyper_params
+    def _fixed(self) -> dict[str, bool | int]:
+        """The hyper-parameters of the definition that hold in every step."""
+        hyper_params = self.hyper_params
         return {
-            "factored": bool(mine.factored),
-            "min_dim_size_to_factor": int(mine.min_dim_size_to_factor),
-            "multiply_by_parameter_scale": bool(mine.multiply_by_parameter_scale),
+            "factored": bool(hyper_params.factored),
+            "min_dim_size_to_factor": int(hyper_params.min_dim_size_to_factor),
+            "multiply_by_parameter_scale": bool(hyper_params.multiply_by_parameter_scale),
         }

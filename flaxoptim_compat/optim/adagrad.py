@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
+from flaxoptim_compat.optim.formula import DESCENT_STAGE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_sum_of_squares
 
 
@@ -41,7 +41,7 @@ class Adagrad(OptimizerDef):
             eps="eps",
             keeps={optax.ScaleByRssState: {"sum_of_squares": "G"}},
         ),
-        descent=DESCENT,
+        descent=DESCENT_STAGE,
     )
 
     def __init__(self, learning_rate: Number | None = None, eps: Number = 1e-8) -> None:

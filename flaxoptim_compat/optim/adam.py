@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, RATE_STAGE, Chain, stage
 
 
 @struct.dataclass
@@ -35,10 +35,10 @@ class Adam(OptimizerDef):
     Args:
       learning_rate: the step size; None if each step is given one.
       beta1: decay of the average of gradients, at least 0 and less than 1.
-      beta2: the same for squared gradients.
+      beta2: decay of the average of squared gradients, at least 0 and less than 1.
       eps: added to the root.
-      weight_decay: the part of the parameter taken off, times the learning rate; 0 is none. It
-        does not enter the averages.
+      weight_decay: the part of the parameter taken off, times the learning rate; 0 is none. The
+        decay does not enter the averages.
     """
 
     formula = Chain(
@@ -51,8 +51,8 @@ class Adam(OptimizerDef):
             eps_root=0.0,
             keeps={optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}},
         ),
-        decay=DECAY,
-        rate=RATE,
+        decay=DECAY_STAGE,
+        rate=RATE_STAGE,
     )
 
     def __init__(

@@ -57,7 +57,7 @@ __all__ = [
     "_ShapeDtype",
 ]
 
-# Flax had these here as well. They are made of OptimizerDef, so their modules import this one.
+# Flax had these classes here too. They are subclasses, so their modules import this one.
 _ELSEWHERE = {"MultiOptimizer": "multi_optimizer", "ReplicatedOptimizer": "replicated_optimizer"}
 
 
@@ -68,42 +68,50 @@ def __getattr__(name: str) -> Any:
     return getattr(module, name)
 
 
+_WITHOUT_FORMULA = (
+    "{} states no `formula`, so there is no optax chain for the class. Convert the definition with"
+    " `to_optax(definition, params)`, which runs the code of the class."
+)
+
+
 class OptimizerDef(ByValue):
     """Base class of all definitions: the hyper-parameters, and how a gradient is applied.
 
-    A subclass either overrides ``init_param_state`` and ``apply_param_gradient``, as with Flax, and
-    then its own code runs for every parameter; or it states its chain of optax in ``formula``.
+    A subclass has one of two forms. Either it states its chain of optax in ``formula``; or it
+    overrides ``init_param_state`` and ``apply_param_gradient``, as with Flax, and a step runs this
+    code for every parameter.
 
     Args:
       hyper_params: a ``flax.struct.dataclass`` instance with the default hyper-parameters.
     """
 
-    # The chain of optax; None where the class has code of its own.
+    # The chain of optax; None for a class with code of its own.
     formula: ClassVar[Formula | None] = None
-    # False where the state is one of all parameters together, so that no part can be cut out.
+    # False if one state belongs to all parameters together: no part of such a state can be cut out.
     has_param_states: ClassVar[bool] = True
-    # The class that takes such a definition as a part, and the one for several devices. Their
-    # modules, which import this one, put them here.
+    # The MultiOptimizer for definitions of this class, and the definition for several devices.
+    # Their modules, which import this one, set them.
     multi_optimizer: ClassVar[type[Any]]
     replicated_optimizer: ClassVar[type[Any]]
-    # Whether flax took gradients of other shapes that broadcast with their parameters.
+    # True if flax accepted gradients of other shapes that broadcast with their parameters.
     broadcasts: ClassVar[bool] = True
-    # The subject of the warning, where it is not just the class.
+    # The subject of the removal notice, if the name of the class does not say all that was removed.
     _removed: ClassVar[str] = ""
 
     def __init__(self, hyper_params: HyperParams) -> None:
         self.hyper_params = hyper_params
-        # Last, so that a definition of ours is complete by then.
+        # The warning quotes the definition, which therefore must be complete.
         self.warn_of_removal()
 
     def apply_param_gradient(
         self, step: Leaf, hyper_params: HyperParams, param: Leaf, state: ParamState, grad: Leaf
     ) -> tuple[Leaf, ParamState]:
         """Apply the gradient of one parameter; returns the new parameter and its new state."""
-        # Also called by the code of a subclass, through super().
+        # The code of a subclass calls this too, through super().
         if self.formula is None:
             raise NotImplementedError(
-                f"{type(self).__name__} defines neither apply_param_gradient nor a formula."
+                f"{type(self).__name__} defines neither `apply_param_gradient` nor a `formula`."
+                " Override `apply_param_gradient` with the step of one parameter."
             )
         new_param, _, new_state = run_step(self, hyper_params, param, step, state, grad)
         return new_param, new_state
@@ -111,7 +119,10 @@ class OptimizerDef(ByValue):
     def init_param_state(self, param: Leaf) -> ParamState:
         """The state of one parameter before the first step."""
         if not isinstance(self.formula, Chain):
-            raise NotImplementedError(f"{type(self).__name__} does not define init_param_state.")
+            raise NotImplementedError(
+                f"{type(self).__name__} does not define `init_param_state`. Override the method to"
+                " return the state of one parameter before the first step."
+            )
         return self.formula.first_state(param)
 
     def apply_gradient(
@@ -120,7 +131,7 @@ class OptimizerDef(ByValue):
         """Apply the gradients of a tree of parameters; returns the new tree and the new state.
 
         Args:
-          hyper_params: those of this step.
+          hyper_params: the hyper-parameters of this step.
           params: the parameters, any tree.
           state: an ``OptimizerState``.
           grads: a tree like ``params``.
@@ -148,7 +159,7 @@ class OptimizerDef(ByValue):
           **hyper_param_overrides: single values by name; ``hyper_params=`` replaces all of them.
 
         Raises:
-          TypeError: an override is not known; the message names those that are.
+          TypeError: an override is not known; the message names the known hyper-parameters.
         """
         hyper_params = hyper_param_overrides.pop("hyper_params", self.hyper_params)
         return self.overridden_hyper_params(hyper_params, hyper_param_overrides)
@@ -160,19 +171,19 @@ class OptimizerDef(ByValue):
 
         Args:
           params: the parameters, or ``jax.ShapeDtypeStruct`` in their place.
-          state: the ``OptimizerState``, or what ``jax.eval_shape`` says of ``init_state``.
+          state: the ``OptimizerState``, or the shapes that ``jax.eval_shape`` returns for it.
           param_axes: a ``PartitionSpec`` or None for each parameter.
         """
         states = leaves_like(params, state.param_states, "param_states")
         specs = leaves_like(params, param_axes, "param_axes")
         leaves, treedef = jax.tree.flatten(params)
-        found = map(self.param_state_axes, leaves, states, specs)
-        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, list(found)))
+        of_states = map(self.param_state_axes, leaves, states, specs)
+        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, list(of_states)))
 
     def param_state_axes(self, param: Leaf, state: ParamState, axes: PyTree) -> ParamState:
         """The axes of every array in the state of one parameter, out of the parameter's axes.
 
-        A definition with a state of other shapes than its parameter's may override this.
+        Override this in a definition whose states have other shapes than their parameters.
         """
         return of_state(param, state, axes)
 
@@ -181,7 +192,7 @@ class OptimizerDef(ByValue):
 
         Args:
           target: the parameters: any tree, down to a single array.
-          focus: a traversal that selects the leaves to optimize; the others stay as they are.
+          focus: a traversal that selects the leaves to optimize; all other leaves never change.
         """
         definition = self.multi_optimizer((focus, self)) if focus else self
         with collecting_later():
@@ -204,8 +215,8 @@ class OptimizerDef(ByValue):
 
         Args:
           opt_target: gives the structure and the shapes of the target.
-          opt_state: gives those of the state.
-          state_dict: what ``state_dict`` returned, here or in Flax.
+          opt_state: gives the structure and the shapes of the state.
+          state_dict: the result of ``state_dict``, of this package or of any version of Flax.
 
         Raises:
           ValueError: an entry is missing, flax refuses one that is not expected, or the step is
@@ -217,7 +228,7 @@ class OptimizerDef(ByValue):
             like = {"target": opt_target, "state": opt_state}
             restored = checkpoints.restore_fitting(like, entries)
             return restored["target"], restored["state"]
-        # Something is different: say what, or take it as an older layout or as axes.
+        # The entries are of an older layout, axes in place of arrays, or wrong.
         if checkpoints.holds_axes(entries):
             target = serialization.from_state_dict(opt_target, entries["target"])
             return target, serialization.from_state_dict(opt_state, entries["state"])
@@ -226,7 +237,7 @@ class OptimizerDef(ByValue):
         upgraded = self.upgrade_state_dict(target, entries["state"])
         state, more = checkpoints.restore(opt_state, upgraded, "state")
         taken = {"target": target, "state": state}
-        fitting = axes.mended({"target": opt_target, "state": opt_state}, taken)
+        fitting = axes.reshaped({"target": opt_target, "state": opt_state}, taken)
         if fitting is taken:
             checkpoints.warn_of(misfits + more)
         return fitting["target"], fitting["state"]
@@ -239,8 +250,8 @@ class OptimizerDef(ByValue):
         states = leaves_like(params, state.param_states, "param_states")
         gradients = leaves_like(params, grads, "gradients")
         out = [
-            self.apply_param_gradient(state.step, hyper_params, *each)
-            for each in zip(leaves, states, gradients, strict=True)
+            self.apply_param_gradient(state.step, hyper_params, *leaf_state_gradient)
+            for leaf_state_gradient in zip(leaves, states, gradients, strict=True)
         ]
         new_params = jax.tree.unflatten(treedef, [param for param, _ in out])
         new_states = jax.tree.unflatten(treedef, [new_state for _, new_state in out])
@@ -254,7 +265,7 @@ class OptimizerDef(ByValue):
         states: Sequence[ParamState],
         grads: Sequence[Leaf],
     ) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
-        """Apply gradients to a list of parameters, through whatever the subclass overrides."""
+        """Apply gradients to a list of parameters, through the overridden methods of a subclass."""
         state = OptimizerState(step, tuple(states))
         new_leaves, new_state = self.apply_gradient(
             hyper_params, tuple(leaves), state, tuple(grads)
@@ -264,7 +275,7 @@ class OptimizerDef(ByValue):
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> HyperParams:
-        """These hyper-parameters with overrides, all of which must be known."""
+        """These hyper-parameters with overrides; an unknown override is a TypeError."""
         if not overrides:
             return hyper_params
         if dataclasses.is_dataclass(hyper_params):
@@ -273,7 +284,12 @@ class OptimizerDef(ByValue):
         return hyper_params.replace(**overrides)
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
+        """These hyper-parameters with Python numbers as floats.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: a hyper-parameter is no real number.
+        """
         if self.formula is None:
             return hyper_params
         values = hp.read_like(hyper_params, self.hyper_params)
@@ -290,12 +306,12 @@ class OptimizerDef(ByValue):
         del param
         return entry
 
-    # What the definition is in optax.
+    # The definition in optax.
 
     def values(self, hyper_params: HyperParams) -> Values:
-        """The values of the names in the formula: hyper-parameters, or attributes of this.
+        """The values of the names in the formula: hyper-parameters, and attributes of this object.
 
-        ``hyper_params`` are all of them, as a user's own code wants them.
+        The name ``hyper_params`` stands for all hyper-parameters, as a user's own code takes them.
         """
         own = getattr(hyper_params, "__dict__", {})
         return {**vars(self), "hyper_params": hyper_params, **own}
@@ -303,26 +319,26 @@ class OptimizerDef(ByValue):
     def optax_chain(self, hyper_params: HyperParams) -> optax.GradientTransformation:
         """The transformation of optax that does what the definition does, with these values."""
         if self.formula is None:
-            raise NotImplementedError(f"{type(self).__name__} states no formula.")
+            raise NotImplementedError(_WITHOUT_FORMULA.format(type(self).__name__))
         return self.formula.transformation(self.values(hyper_params))
 
     def expression(self, terms: HyperParams) -> ast.expr:
         """The chain as a syntax tree, with terms in place of the hyper-parameters.
 
-        Its names are ``optax``, ``jnp``, the ``transforms`` of this package, ``labels`` in a
-        MultiOptimizer, and those of hyper-parameters that are no numbers.
+        The names in the tree are ``optax``, ``jnp``, the ``transforms`` of this package, ``labels``
+        in a MultiOptimizer, and the names of hyper-parameters that are no numbers.
         """
         if self.formula is None:
-            raise NotImplementedError(f"{type(self).__name__} states no formula.")
+            raise NotImplementedError(_WITHOUT_FORMULA.format(type(self).__name__))
         return self.formula.expression(self.values(terms))
 
     def optax_expression(self) -> str | None:
-        """The Python expression for what the definition does; None if there is no single one."""
+        """The optax expression that does what the definition does; None if no single one does."""
         node = self.optax_syntax()
         return None if node is None else syntax.in_one_line(node)
 
     def optax_syntax(self) -> ast.expr | None:
-        """The syntax tree of that expression."""
+        """The syntax tree of ``optax_expression``; None if there is no such expression."""
         if self.own_code():
             return None
         if not lacks_rate(self.hyper_params):
@@ -330,8 +346,8 @@ class OptimizerDef(ByValue):
         return self.expression_with_settable_rate()
 
     def expression_with_settable_rate(self) -> ast.expr:
-        """The syntax tree with the learning rate in ``opt_state.hyperparams``, where it is 0."""
-        # The rate alone is injected: a decay rate as a float32 array would lose four digits.
+        """The syntax tree with a learning rate of 0 in ``opt_state.hyperparams``, to be set."""
+        # Only the rate is injected: a decay rate as a float32 array would lose four digits.
         body = self.expression(terms_of(self.hyper_params, free={"learning_rate"}))
         starts = {"learning_rate": ast.Constant(0.0)}
         short = injected_function(body, starts, {}, parameters_of)
@@ -341,15 +357,18 @@ class OptimizerDef(ByValue):
         return syntax.called(syntax.called("optax.inject_hyperparams", factory), **starts)
 
     def own_code(self) -> OwnCode:
-        """Where code of the program's own takes part in what this definition does."""
+        """The places where code of the program's own takes part in what this definition does."""
         overridden = self._overridden()
         step = self.formula is None or "apply_param_gradient" in overridden
         around = "apply_gradient" in overridden
         return OwnCode(step, around, elsewhere=bool(overridden) and not (step or around))
 
     def _overridden(self) -> set[str]:
-        """The methods that subclasses, or the program, override since the formula was stated."""
-        # A program may put a method on this very definition, as a test does.
+        """The names of the methods that a subclass, or the program, overrides.
+
+        Methods of the class that states the formula, and of classes above it, do not count.
+        """
+        # A program may also set a method on the object itself, as a test does.
         names = [*vars(self)]
         for home in type(self).__mro__:
             if "formula" in vars(home):
@@ -360,31 +379,34 @@ class OptimizerDef(ByValue):
     def assign(
         self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
     ) -> list[Assignment]:
-        """Which definition moves which of the eligible leaves: here, this one moves them all."""
+        """The definitions and the eligible leaves that each one moves: here, this one moves all."""
         del params
         return [Assignment(self, hyper_params, tuple(eligible))]
 
     def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """The gradients of all leaves, out of a tree of some; None here, as each needs its own."""
+        """The gradients of all leaves, from a tree with gradients of some leaves.
+
+        The result is None if each leaf needs a gradient, as in all definitions but MultiOptimizer.
+        """
         del params, grads
         return None
 
-    # The way out, as ``to_optax`` and ``to_train_state`` go it.
+    # The way out: ``to_optax`` and ``to_train_state`` call these methods.
 
     def to_transformation(
         self, hyper_params: HyperParams, params: PyTree
     ) -> optax.GradientTransformationExtraArgs:
-        """The transformation that does what the definition does; ``init`` makes its first state.
+        """The transformation that does what the definition does, from its first step on.
 
         Args:
-          hyper_params: the values to start from. Arrays are built in, so that the definition can be
-            made anew with other ones, as in ``optax.inject_hyperparams``.
+          hyper_params: the values to start from. Arrays are built into the transformation, which
+            ``optax.inject_hyperparams`` makes anew for other arrays.
           params: anything with the structure, shapes and dtypes of the parameters.
         """
         tx = conversion_of(self, hyper_params, params, inject_arrays=False).transformation()
 
         def init(params: PyTree) -> PyTree:
-            # The definition's own first state: a subclass may begin with something else than zeros.
+            # From the definition's own first state: a subclass may begin with other numbers than 0.
             conversion = conversion_of(self, hyper_params, params, inject_arrays=False)
             state = self.init_state(params)
             states = leaves_like(params, state.param_states, "param_states")
@@ -395,13 +417,13 @@ class OptimizerDef(ByValue):
     def to_opt_state(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, inject: bool = True
     ) -> tuple[optax.GradientTransformationExtraArgs, PyTree]:
-        """The transformation, and its state out of the state of an optimizer.
+        """The transformation, and its state converted from the state of an optimizer.
 
         Args:
           hyper_params: the values to start from.
           params: the parameters.
-          state: that of the optimizer.
-          inject: whether numbers can be set in the state.
+          state: the state of the optimizer.
+          inject: whether hyper-parameters that are numbers can be set in the optax state.
         """
         conversion = conversion_of(self, hyper_params, params, inject_numbers=inject)
         states = leaves_like(params, state.param_states, "param_states")
@@ -411,10 +433,10 @@ class OptimizerDef(ByValue):
         return tx, opt_state
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
-        """The state of an optimizer, out of that of the transformation.
+        """The state of an optimizer, converted from the state of the transformation.
 
         Raises:
-          ValueError: the state is that of another transformation.
+          ValueError: the optax state belongs to another transformation.
         """
         fresh = self.init_state(params)
         conversion = conversion_of(self, self.hyper_params, params, normalise=False)
@@ -426,35 +448,36 @@ class OptimizerDef(ByValue):
         return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
 
     def unreplicated(self) -> OptimizerDef:
-        """The definition of one copy.
+        """The definition of a single copy of a replicated optimizer.
 
         Raises:
-          ValueError: this is the definition of one copy, or of one that ``jax_utils`` copied.
+          ValueError: ``Optimizer.replicate`` did not make this definition.
         """
         raise ValueError(
-            "Cannot unreplicate an optimizer that is not replicated."
-            " For one that jax_utils.replicate made, use jax_utils.unreplicate."
+            "Cannot unreplicate an optimizer that is not replicated. If `jax_utils.replicate` made"
+            " the copies, call `jax_utils.unreplicate(optimizer)`."
         )
 
     def __repr__(self) -> str:
         return self.shown(getattr(self, "hyper_params", None))
 
     def shown(self, hyper_params: HyperParams) -> str:
-        """The class with these hyper-parameters, as ``repr`` has it."""
-        given = getattr(hyper_params, "__dict__", {})
-        return f"{type(self).__name__}({', '.join(f'{name}={given[name]!r}' for name in given)})"
+        """The text of ``repr`` for these hyper-parameters: the class with its arguments."""
+        values = getattr(hyper_params, "__dict__", {})
+        arguments = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        return f"{type(self).__name__}({arguments})"
 
     def warn_of_removal(self) -> None:
-        """Warn about the line of the program that makes this definition."""
+        """Give the removal notice, as a warning about the line that makes this definition."""
         deprecation.warn(self.removal_notice())
 
     def removal_notice(self) -> str:
-        """The text of the warning: the name that is gone, and the expression to write instead."""
+        """The text of the warning: the removed name, and the expression to write instead."""
         ours = (cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__))
         removed = self._removed or f"flax.optim.{next(ours).__name__}"
         try:
             expression = self.optax_expression()
         except Exception:
-            # A subclass may do anything to its hyper-parameters, and must not fail for a warning.
+            # Hyper-parameters of a subclass may be anything; no program may fail for a warning.
             expression = None
         return notice(removed, type(self).__name__, expression)

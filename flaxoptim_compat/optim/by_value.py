@@ -1,4 +1,4 @@
-"""Definitions as values: jit takes two that are equal for the same."""
+"""Definitions as values: a jitted function keeps its trace for an equal definition."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from flaxoptim_compat.bridge.equality import same
 if TYPE_CHECKING:
     from typing import Self
 
-# A snapshot of the hyper-parameters of a definition and of all definitions inside it: for each of
-# them the length of its list of hyper-parameters, or None where it has no list; and all values in
-# one tuple. It is flat, because each call of a jitted function makes some and compares them.
-Settings = tuple[tuple[int | None, ...], tuple[HyperParams, ...]]
+# The hyper-parameters of a definition and of all definitions inside it: for each definition the
+# length of its list of hyper-parameters, or None without a list; and all values in one tuple. The
+# snapshot is flat, because each call of a jitted function makes several and compares them.
+Snapshot = tuple[tuple[int | None, ...], tuple[HyperParams, ...]]
 
 
 class ByValue:
@@ -26,44 +26,46 @@ class ByValue:
 
     def step_structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
-        rest = {name: value for name, value in vars(self).items() if name != "hyper_params"}
-        return (type(self), rest)
+        attributes = {name: value for name, value in vars(self).items() if name != "hyper_params"}
+        return (type(self), attributes)
 
-    def snapshot(self) -> Settings:
-        """A snapshot of the hyper-parameters, those of definitions inside this one included."""
+    def snapshot(self) -> Snapshot:
+        """The hyper-parameters of this definition and of all definitions inside it."""
         lengths: list[int | None] = []
         values: list[HyperParams] = []
         definitions: list[ByValue] = [self]
-        for each in definitions:  # which grows
-            mine = getattr(each, "hyper_params", None)
-            if isinstance(mine, list):
-                lengths.append(len(mine))
-                values += mine
+        for definition in definitions:  # the list grows in the loop
+            hyper_params = getattr(definition, "hyper_params", None)
+            if isinstance(hyper_params, list):
+                lengths.append(len(hyper_params))
+                values += hyper_params
             else:
                 lengths.append(None)
-                values.append(mine)
-            # Most have no attribute but this, so none to look for definitions in.
-            if len(vars(each)) > 1 or "hyper_params" not in vars(each):
-                for _, inner in _held_by(each):
+                values.append(hyper_params)
+            # Most definitions have no other attribute, and so no definition inside.
+            if len(vars(definition)) > 1 or "hyper_params" not in vars(definition):
+                for _, inner in _held_by(definition):
                     definitions += inner if isinstance(inner, tuple) else (inner,)
         return tuple(lengths), tuple(values)
 
-    def with_snapshot(self, settings: Settings) -> Self:
+    def with_snapshot(self, snapshot: Snapshot) -> Self:
         """A copy of this definition with the hyper-parameters of a snapshot."""
-        lengths, values = settings[0], iter(settings[1])
+        lengths, values = snapshot[0], iter(snapshot[1])
         whole = copy.copy(self)
         copies: list[ByValue] = [whole]
-        # In the order of snapshot(), for which a list grows in the same way.
-        for each, length in zip(copies, lengths, strict=True):
-            for name, inner in _held_by(each):
+        # The list of copies grows in the order in which snapshot() meets the definitions.
+        for definition, length in zip(copies, lengths, strict=True):
+            for name, inner in _held_by(definition):
                 if isinstance(inner, tuple):
                     inner = tuple(map(copy.copy, inner))
                     copies += inner
                 else:
                     inner = copy.copy(inner)
                     copies.append(inner)
-                setattr(each, name, inner)
-            each.hyper_params = next(values) if length is None else list(islice(values, length))
+                setattr(definition, name, inner)
+            definition.hyper_params = (
+                next(values) if length is None else list(islice(values, length))
+            )
         return whole
 
     def __eq__(self, other: object) -> bool:
@@ -73,31 +75,31 @@ class ByValue:
         return hash(type(self))
 
 
-class Static:
-    """The definition as jit compares it, with its hyper-parameters of this moment.
+class StaticDefinition:
+    """The definition in a pytree, as jit compares it: with its hyper-parameters of this moment.
 
-    Assigning ``definition.hyper_params`` changes an object that a cached trace also holds, so the
-    comparison is between snapshots of the hyper-parameters, not between the objects. Each call of
-    a jitted function makes one, compares it with that of the trace, and asks another for its
-    definition: this is code that every step of a program waits for.
+    Assigning ``definition.hyper_params`` changes an object that a cached trace also holds. Two
+    snapshots of the hyper-parameters are compared, therefore, and not the objects. Each call of a
+    jitted function makes such a snapshot, compares it with the one of the trace, and restores the
+    definition of a third: every step of a program waits for this code.
 
     Args:
-      definition: any definition; one that is not of this package has no snapshot.
+      definition: any definition; a definition of another package has no snapshot.
     """
 
-    __slots__ = ("definition", "settings")
+    __slots__ = ("definition", "snapshot")
 
     def __init__(self, definition: Any) -> None:
         self.definition = definition
-        self.settings: Settings | None = (
+        self.snapshot: Snapshot | None = (
             definition.snapshot() if isinstance(definition, ByValue) else None
         )
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Static)
+            isinstance(other, StaticDefinition)
             and type(self.definition) is type(other.definition)
-            and (self.settings is None or _agree(self.settings, other.settings))
+            and (self.snapshot is None or _agree(self.snapshot, other.snapshot))
             and (self.definition is other.definition or self._same_structure(other.definition))
         )
 
@@ -110,31 +112,31 @@ class Static:
         return hash(type(self.definition))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.definition!r}, {self.settings!r})"
+        return f"{type(self).__name__}({self.definition!r}, {self.snapshot!r})"
 
     def restored(self) -> Any:
-        """The definition, with the hyper-parameters that it had when the snapshot was taken."""
+        """The definition with the hyper-parameters that it had when the snapshot was taken."""
         definition = self.definition
-        if self.settings is None or _agree(self.settings, definition.snapshot()):
+        if self.snapshot is None or _agree(self.snapshot, definition.snapshot()):
             return definition
-        return definition.with_snapshot(self.settings)
+        return definition.with_snapshot(self.snapshot)
 
 
-def _agree(a: Settings, b: Settings | None) -> bool:
-    """True if a definition does the same with both."""
+def _agree(a: Snapshot, b: Snapshot | None) -> bool:
+    """True if a definition does the same with both snapshots."""
     # Both hold the very same objects, unless hyper-parameters were assigned or made anew.
     return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
 
 
 def _held_by(definition: ByValue) -> list[tuple[str, ByValue | tuple[ByValue, ...]]]:
-    """The attributes that are a definition, or a tuple of definitions."""
+    """The attributes whose value is a definition, or a tuple of definitions, with their values."""
     held: list[tuple[str, ByValue | tuple[ByValue, ...]]] = []
     for name, value in vars(definition).items():
-        of = value if isinstance(value, tuple) else (value,)
-        for each in of:
-            if not isinstance(each, ByValue):
+        items = value if isinstance(value, tuple) else (value,)
+        for item in items:
+            if not isinstance(item, ByValue):
                 break
         else:
-            if of:
+            if items:
                 held.append((name, value))
     return held

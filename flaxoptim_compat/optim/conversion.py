@@ -1,4 +1,4 @@
-"""A definition in optax: its transformation, and the conversion of its state."""
+"""The conversion of a definition and its state to optax, and a transformation with its origin."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.optim.legacy_loop import formula_of
 
 
-# Flax 0.11 takes what is in a nnx.Optimizer apart as jax does, and puts it together again; what a
-# named tuple has beside its fields would be lost on the way.
+# Flax 0.11 flattens the contents of a nnx.Optimizer like jax, and rebuilds them. A named tuple
+# would lose attributes that are no fields.
 @jax.tree_util.register_static
 class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[misc]
-    """A transformation that knows which definition it does the work of.
+    """A transformation that knows the definition from which it was made.
 
-    Two of equal definitions, for parameters of one structure, are equal: functions under ``jit``
-    take one for the other, and a loop may make a TrainState anew in each round.
+    Transformations of equal definitions, for parameters of one structure, are equal. Jitted
+    functions then keep their traces, and a loop may make a TrainState anew in each round.
     """
 
     definition: Definition
@@ -40,7 +40,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         pairing: Pairing | None = None,
         inject: bool = True,
     ) -> FromDefinition:
-        """The same transformation, with what it was made of; the values are those that it has."""
+        """The same transformation with its origin: the definition, and all that it was made of."""
         made = cls(tx.init, tx.update)
         made.definition = definition
         made.pairing = pairing
@@ -68,19 +68,19 @@ def conversion_of(
     pairing: Pairing | None = None,
     inject_numbers: bool = True,
 ) -> Conversion:
-    """How to bring a definition with these values, and its state, to optax and back.
+    """The conversion of a definition with these values, and of its state, to optax and back.
 
     Args:
       definition: any definition.
       hyper_params: the values to start from.
-      params: the parameters as the definition knows them: which ones there are decides what a
-        MultiOptimizer moves.
-      inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
-      normalise: whether the values are brought to the form in which the definition wants them.
-      pairing: where the parameters are in the model whose structure optax sees, if it is a model.
-      inject_numbers: whether hyper-parameters that are numbers can be set in the state.
+      params: the parameters in the tree of the definition. The leaves in the tree decide which of
+        them a MultiOptimizer moves.
+      inject_arrays: whether hyper-parameters that are arrays can be set in the optax state.
+      normalise: whether the definition normalises the values first.
+      pairing: the place of each parameter in a model, if optax sees the structure of a model.
+      inject_numbers: whether hyper-parameters that are numbers can be set in the optax state.
     """
-    if normalise and not definition.own_code().asks:
+    if normalise and not definition.own_code().must_be_called:
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))
@@ -89,5 +89,5 @@ def conversion_of(
         assignments = [
             dataclasses.replace(each, leaves=pairing.places(each.leaves)) for each in assignments
         ]
-    of = functools.partial(formula_of, pairing=pairing)
-    return Conversion(assignments, params, inject_arrays, of, inject_numbers)
+    paired_formula = functools.partial(formula_of, pairing=pairing)
+    return Conversion(assignments, params, inject_arrays, paired_formula, inject_numbers)

@@ -1,7 +1,7 @@
-"""An optimizer, stated once: its chain of optax as data, off which everything else is read.
+"""The formula of an optimizer: its chain of optax as data, stated once.
 
-The transformation that runs, its text and its syntax tree, where optax keeps the fields of the
-legacy state, and the variants that parity tries: all are the same stages, looked at in other ways.
+Everything else comes from these stages: the transformation that runs, its text and its syntax tree,
+the fields of the optax state that hold the legacy state, and the variants that parity tries.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from flaxoptim_compat.bridge.definition import (
     Around,
     Nodes,
     ParamState,
-    Pick,
-    Place,
+    PickFromTree,
+    PlaceInTree,
     PyTree,
     StateFields,
     StateTrees,
@@ -40,7 +40,7 @@ from flaxoptim_compat.formula_text.stages import (
 if TYPE_CHECKING:
     from typing import Self
 
-# A function that makes a transformation of optax.
+# A function that makes an optax transformation.
 Factory = Callable[..., optax.GradientTransformation]
 
 
@@ -50,17 +50,18 @@ class Stage:
 
     Args:
       function: makes the transformation.
-      positional: its arguments that are given without a name: a string is the name of a
-        hyper-parameter, anything else is a constant.
-      named: those that are given by name.
-      keeps: which field of its state holds which field of the legacy state.
-      when: the hyper-parameter without which, as None or False, there is no such stage.
-      otherwise: the stage that there is then, if any.
-      idle_without: the one that makes it do nothing where it is 0; then no text has it.
-      within: what is put around the transformation, from the inside out.
-      says: the function that a text names in place of ``function``. It does the same with the
-        same arguments, if these are plain numbers.
-      across: whether it looks at several parameters to move one.
+      positional: the arguments that are given without a name. A string is the name of a
+        hyper-parameter; anything else is a constant.
+      named: the arguments that are given by name.
+      keeps: for each type of optax state, its fields and the fields of the legacy state in them.
+      when: the name of a hyper-parameter. If its value is None or False, the stage is left out.
+      otherwise: the stage that takes the place of the left-out stage, if there is one.
+      idle_without: the name of a hyper-parameter. If its value is 0, the stage does nothing, and no
+        text names the stage.
+      within: functions that wrap the transformation, from the inside out.
+      says: the function that a text names in place of ``function``. Both do the same with the same
+        arguments, if these are plain numbers.
+      across: whether the stage looks at several parameters to move one.
     """
 
     function: Factory
@@ -81,13 +82,13 @@ class Stage:
 
     @functools.cached_property
     def arguments(self) -> dict[str, Any]:
-        """All arguments, by the names that the function in the text has for them."""
+        """All arguments, by the parameter names of the function that a text names."""
         names = _parameters(self.named_function)
         return {**dict(zip(names, self.positional, strict=False)), **self.named}
 
     @functools.cached_property
     def text(self) -> StageText:
-        """The stage as a text names it."""
+        """The same stage with names in place of functions."""
         return StageText(
             _text_name(self.named_function),
             self.positional,
@@ -100,86 +101,86 @@ class Stage:
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The transformation of optax with these hyper-parameters."""
-        args = [resolved(each, values) for each in self.positional]
-        named = {name: resolved(each, values) for name, each in self.named.items()}
-        made = self.function(*args, **named)
+        args = [resolved(argument, values) for argument in self.positional]
+        named = {name: resolved(argument, values) for name, argument in self.named.items()}
+        tx = self.function(*args, **named)
         for around in self.within:
-            made = around(made)
-        return made
+            tx = around(tx)
+        return tx
 
     def with_arguments(self, **arguments: Any) -> Self:
-        """The stage with other arguments, which it takes by name."""
+        """The stage with other values for some of its named arguments."""
         return dataclasses.replace(self, named={**self.named, **arguments})
 
 
 def stage(function: Factory, *positional: Any, **named: Any) -> Stage:
-    """A ``Stage``, written as the call that makes its transformation, among the other arguments."""
-    own = {each.name for each in dataclasses.fields(Stage)} & named.keys()
+    """A ``Stage``, written like the call of its function; other keywords are its own fields."""
+    own = {field.name for field in dataclasses.fields(Stage)} & named.keys()
     return Stage(function, positional, **{name: named.pop(name) for name in own}, named=named)
 
 
-# Decoupled or not, by where it stands: it adds the decayed parameter to the update.
-DECAY = stage(optax.add_decayed_weights, "weight_decay", idle_without="weight_decay")
-RATE = stage(optax.scale_by_learning_rate, "learning_rate")
-# After a stage that has multiplied by the rate already.
-DESCENT = stage(optax.scale, -1.0)
+# Adds the decayed parameter to the update. Behind the moments, the decay is decoupled from them.
+DECAY_STAGE = stage(optax.add_decayed_weights, "weight_decay", idle_without="weight_decay")
+RATE_STAGE = stage(optax.scale_by_learning_rate, "learning_rate")
+# For a chain in which another stage has multiplied by the rate already.
+DESCENT_STAGE = stage(optax.scale, -1.0)
 
 
 class Chain:
-    """Stages in their order, each under a name that parity calls it by.
+    """Stages in their order, each with the name that parity reports.
 
     Args:
-      state: the dataclass that the legacy state of a parameter is; None if there is no state.
-      **stages: what is done to a gradient, first to last.
+      state: the dataclass of the legacy state of a parameter; None if there is no state.
+      **stages: the stages that a gradient goes through, first to last.
     """
 
     def __init__(self, state: Any = None, /, **stages: Stage) -> None:
         self.state = state
         self.stages = stages
-        every = stages.values()
-        # Where optax keeps which field of the legacy state.
+        every_stage = stages.values()
+        # For each type of optax state, its fields and the fields of the legacy state in them.
         self.state_fields: StateFields = {
-            kind: names for each in every for kind, names in each.keeps.items()
+            kind: names for each in every_stage for kind, names in each.keeps.items()
         }
-        # Whether some parameters alone move as they do together with the others.
-        self.splits = not any(each.across for each in every)
-        # Whether the learning rate may be a function of the step.
-        self.takes_schedule = any(each.function is RATE.function for each in every)
+        # True if a parameter moves in the same way whichever other parameters are in the tree.
+        self.splits = not any(each.across for each in every_stage)
+        # True if the learning rate may be a function of the step.
+        self.takes_schedule = any(each.function is RATE_STAGE.function for each in every_stage)
 
     @property
     def texts(self) -> list[StageText]:
-        """The stages as a text names them."""
+        """The stages with names in place of functions."""
         return [each.text for each in self.stages.values()]
 
     def first_state(self, param: PyTree) -> ParamState:
-        """Every field at zero."""
+        """The state of one parameter before the first step: every field at zero."""
         if self.state is None:
             return ()
         return self.state(*(zeros_like(param) for _ in dataclasses.fields(self.state)))
 
     def present(self, values: Values) -> dict[str, Stage]:
-        """The stages that there are with these hyper-parameters."""
-        found = {name: chosen(each, values) for name, each in self.stages.items()}
-        return {name: each for name, each in found.items() if each is not None}
+        """The stages that these hyper-parameters do not leave out, by their names."""
+        stages = {name: chosen(each, values) for name, each in self.stages.items()}
+        return {name: each for name, each in stages.items() if each is not None}
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
-        """The chain of optax; its state has the structure that the text's has."""
+        """The optax transformation; its state has the same structure as that of the text."""
         stages = [each for each in self.present(values).values() if not each.text.is_idle(values)]
-        made = [each.transformation(values) for each in stages]
+        txs = [each.transformation(values) for each in stages]
         start, short = shorthand_of([each.text.function for each in stages])
         if short is not None:
             rate, parts = _parts_of(short.function)
-            before = [optax.identity()] * (rate + 1 - len(made[start:]))
+            before = [optax.identity()] * (rate + 1 - len(txs[start:]))
             after = [optax.identity()] * (parts - 1 - rate)
-            made[start:] = [optax.chain(*before, *made[start:], *after)]
-        return made[0] if len(made) == 1 else optax.chain(*made)
+            txs[start:] = [optax.chain(*before, *txs[start:], *after)]
+        return txs[0] if len(txs) == 1 else optax.chain(*txs)
 
     def expression(self, terms: Values) -> ast.expr:
         """The chain as a syntax tree, with optax's shorthand where there is one."""
         return expression(self.texts, terms, parameters_of)
 
-    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
-        """The trees that go into each optax state, out of the per-parameter states."""
+    def to_optax(self, states: Sequence[ParamState], place: PlaceInTree) -> StateTrees:
+        """The trees for the fields of each optax state, made from the per-parameter states."""
         return {
             kind: {
                 field: place([getattr(state, legacy) for state in states])
@@ -188,8 +189,13 @@ class Chain:
             for kind, names in self.state_fields.items()
         }
 
-    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
-        """The per-parameter states, out of the optax states."""
+    def from_optax(
+        self, nodes: Nodes, old: Sequence[ParamState], pick: PickFromTree
+    ) -> list[ParamState]:
+        """The per-parameter states, read from the optax states.
+
+        A field that optax does not keep has the value of the old state.
+        """
         if self.state is None:
             return list(old)
         columns = {
@@ -208,9 +214,9 @@ class Chain:
 
 @functools.cache
 def _parts_of(shorthand: str) -> tuple[int, int]:
-    """Which part of a shorthand's chain has the rate, and how many there are; some may be idle."""
+    """The position of the rate in the chain of a shorthand, and the length of the chain."""
     function = getattr(optax, shorthand.removeprefix("optax."))
-    # With a function for the rate, the state tells.
+    # With a schedule for the rate, the part of the rate has a state of its own type.
     states = function(lambda step: 0.0).init(())
     kinds = list(map(type, states))
     return kinds.index(optax.ScaleByScheduleState), len(states)
@@ -221,12 +227,16 @@ def _parameters(function: Factory) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
 
 
-# What a text can name functions of.
+# The modules whose functions a text can name.
 _HOMES: Final = {"optax": optax, "transforms": transforms}
 
 
 def parameters_of(function: str) -> dict[str, Any]:
-    """The parameters of a function, by the name that texts have for it, with their defaults."""
+    """The parameters of a function with their defaults.
+
+    Args:
+      function: its name in a text, such as ``optax.adam``.
+    """
     home, _, name = function.partition(".")
     return {
         name: REQUIRED if each.default is each.empty else each.default
@@ -235,6 +245,6 @@ def parameters_of(function: str) -> dict[str, Any]:
 
 
 def _text_name(function: Callable[..., Any]) -> str:
-    """The name of a function in a text: those of this package are all in ``transforms``."""
+    """The name of a function in a text; all functions of this package are in ``transforms``."""
     home = "optax" if function.__module__.startswith("optax.") else "transforms"
     return f"{home}.{function.__name__}"

@@ -1,4 +1,4 @@
-"""Every optimizer of flax.optim that is a chain of stages."""
+"""The classes of flax.optim's optimizers whose formula is a chain of stages."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, RATE_STAGE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
 
 
@@ -38,7 +38,7 @@ class LAMB(OptimizerDef):
       learning_rate: the step size in parts of the norm of the parameter; None if each step is given
         one.
       beta1: decay of the average of gradients, at least 0 and less than 1.
-      beta2: the same for squared gradients.
+      beta2: decay of the average of squared gradients, at least 0 and less than 1.
       weight_decay: the part of the parameter added to the update before it is scaled; 0 is none.
       eps: added to the root.
     """
@@ -53,9 +53,9 @@ class LAMB(OptimizerDef):
             eps_root=0.0,
             keeps={optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}},
         ),
-        decay=DECAY,
+        decay=DECAY_STAGE,
         trust=stage(scale_by_lamb_trust_ratio),
-        rate=RATE,
+        rate=RATE_STAGE,
     )
 
     def __init__(

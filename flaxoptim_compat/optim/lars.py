@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
+from flaxoptim_compat.optim.formula import DESCENT_STAGE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_lars_rate
 
 
@@ -59,7 +59,7 @@ class LARS(OptimizerDef):
             nesterov="nesterov",
             keeps={optax.TraceState: {"trace": "momentum"}},
         ),
-        descent=DESCENT,
+        descent=DESCENT_STAGE,
     )
 
     def __init__(

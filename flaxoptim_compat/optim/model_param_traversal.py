@@ -1,4 +1,4 @@
-"""Selecting parameters by their names."""
+"""A traversal that selects parameters by their names."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
 class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
     """Selects the parameters whose path and value a function accepts.
 
-    The class does what Flax's own class does, whether there is one or no more, and accepts the
-    models of ``flax.nn``, Flax's first module API, as well.
+    The class does the same as Flax's own class, and also works with a Flax that has removed that
+    class. It accepts the models of ``flax.nn``, Flax's first module API, too.
 
     Args:
       filter_fn: takes a path such as ``/encoder/dense/kernel`` and a value with ``shape`` and
         ``dtype``; returns whether to select the parameter.
     """
 
-    # For ``bridge.masks.select``.
+    # Tells ``bridge.masks.select`` that such a traversal selects by its filter and nothing else.
     nothing_but_a_filter = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> ModelParamTraversal:
-        """Make a traversal, without Flax's warning that there will be none."""
+        """Make a traversal without Flax's warning that traversals are deprecated."""
         del args, kwargs
         return object.__new__(cls)
 
@@ -39,19 +39,20 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
         return selects(self)
 
     def __getattr__(self, attr: str) -> Any:
-        # Flax's traversals answer any name, also those with which copy and pickle ask for methods.
+        # Flax's traversals have every attribute. Without an error, copy and pickle would take one
+        # for a method of theirs.
         if attr.startswith("__"):
             raise AttributeError(attr)
         parent: Any = super()
         return parent.__getattr__(attr)
 
-    # By these names Flax 0.2 and 0.3 had them.
+    # Flax 0.2 and 0.3 had these two methods, under these names.
     @staticmethod
     def _check_inputs(inputs: PyTree) -> None:
         if not isinstance(inputs, dict | FrozenDict) and not _is_model(inputs):
             raise ValueError(
                 "ModelParamTraversal selects parameters by name: its input must be a nested dict"
-                f" or a flax.nn Model, not {type(inputs).__name__}."
+                f" or a Model of flax.nn, not {type(inputs).__name__}."
             )
 
     @classmethod
@@ -77,7 +78,7 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
         return FrozenDict(params) if isinstance(inputs, FrozenDict) else params
 
     def _by_name(self, inputs: PyTree) -> list[tuple[tuple[str, ...], str, Leaf]]:
-        """The key, the path and the value of each parameter; an empty dict has one as well."""
+        """The key, the path and the value of each parameter, and of each empty dict."""
         flat = flatten_dict(self._get_params_dict(inputs), keep_empty_nodes=True)
         named = sorted(flat.items(), key=itemgetter(0))
         return [(key, "/" + "/".join(key), value) for key, value in named]
@@ -88,7 +89,7 @@ def _is_model(inputs: PyTree) -> bool:
 
 
 def selects(traversal: Any) -> str:
-    """A traversal, with the name of its function in place of the address."""
+    """The text for a traversal, with the name of its function in place of an address."""
     filter_fn = getattr(traversal, "__dict__", {}).get("_filter_fn")
     name = "" if filter_fn is None else getattr(filter_fn, "__qualname__", repr(filter_fn))
     return f"{type(traversal).__name__}({name})"

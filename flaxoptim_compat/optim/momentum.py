@@ -8,7 +8,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, RATE_STAGE, Chain, stage
 
 
 @struct.dataclass
@@ -39,14 +39,14 @@ class Momentum(OptimizerDef):
 
     formula = Chain(
         _MomentumParamState,
-        decay=DECAY,
+        decay=DECAY_STAGE,
         momentum=stage(
             optax.trace,
             decay="beta",
             nesterov="nesterov",
             keeps={optax.TraceState: {"trace": "momentum"}},
         ),
-        rate=RATE,
+        rate=RATE_STAGE,
     )
 
     def __init__(

@@ -33,17 +33,17 @@ from flaxoptim_compat.optim.state import OptimizerState
 class MultiOptimizer(OptimizerDef):
     """Applies different optimizers to different parts of a target.
 
-    In optax this is an ``optax.partition``, with the rest held as it is. A leaf that no traversal
-    selects never changes, and its state is None. ``hyper_params`` is a list with one entry for each
-    optimizer.
+    The same in optax is an ``optax.partition`` that leaves all other parameters unchanged. A leaf
+    that no traversal selects never changes, and its state is None. ``hyper_params`` is a list with
+    one entry for each optimizer.
 
     Args:
       *traversals_and_optimizers: pairs of a ``flax.traverse_util.Traversal`` and a definition.
     """
 
-    # Its parts have theirs.
+    # Each part has a formula of its own.
     formula = None
-    # create(focus=...) makes one as well, for a program that may not know the class.
+    # create(focus=...) makes a MultiOptimizer too, in programs that never name the class.
     _removed: ClassVar[str] = "flax.optim.MultiOptimizer, and with it create(focus=...),"
 
     def __init__(self, *traversals_and_optimizers: tuple[Any, OptimizerDef]) -> None:
@@ -53,7 +53,7 @@ class MultiOptimizer(OptimizerDef):
         for definition in sub_optimizers:
             kind = getattr(definition, "multi_optimizer", MultiOptimizer)
             if type(self) is MultiOptimizer and kind is not MultiOptimizer:
-                # Not in __new__, which subclasses with other arguments would have to know of.
+                # Not in __new__: subclasses with other arguments would have to override that too.
                 self.__class__ = kind
             if self.has_param_states:
                 refuse_as_part(definition, type(self).__name__, "Use MultiOptimizer itself.")
@@ -62,45 +62,52 @@ class MultiOptimizer(OptimizerDef):
         super().__init__([definition.hyper_params for definition in sub_optimizers])
 
     def init_state(self, params: PyTree) -> OptimizerState:
-        """The state before the first step: that of each optimizer for its leaves, else None.
+        """The state before the first step: from the optimizer of each leaf; None for other leaves.
 
         Raises:
           ValueError: two traversals select the same leaf.
         """
         leaves = jax.tree.leaves(params)
 
-        def first(each: Assignment) -> PyTree:
-            mine = tuple(_as_array(leaves[index]) for index in each.leaves)
-            return each.definition.init_state(mine).param_states
+        def first_states(part: Assignment) -> PyTree:
+            own_leaves = tuple(_as_array(leaves[index]) for index in part.leaves)
+            return part.definition.init_state(own_leaves).param_states
 
-        states = self._said_by_each(params, first)
+        states = self._value_per_leaf(params, first_states)
         return OptimizerState(jnp.asarray(0, dtype=jnp.int32), states)
 
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """The axes, from the optimizer of each leaf; None for a leaf that nothing moves."""
+        """The axes of the state: from the optimizer of each leaf; None for other leaves."""
         columns = (
             jax.tree.leaves(params),
             leaves_like(params, state.param_states, "param_states"),
             leaves_like(params, param_axes, "param_axes"),
         )
 
-        def axes(each: Assignment) -> PyTree:
-            mine, states, specs = (tuple(its[index] for index in each.leaves) for its in columns)
-            inner = OptimizerState(state.step, states)
-            return each.definition.state_axes(mine, inner, specs).param_states
+        def axes(part: Assignment) -> PyTree:
+            own_leaves, states, specs = (
+                tuple(column[index] for index in part.leaves) for column in columns
+            )
+            part_state = OptimizerState(state.step, states)
+            return part.definition.state_axes(own_leaves, part_state, specs).param_states
 
-        return OptimizerState(PartitionSpec(), self._said_by_each(params, axes))
+        return OptimizerState(PartitionSpec(), self._value_per_leaf(params, axes))
 
-    def _said_by_each(self, params: PyTree, say: Callable[[Assignment], PyTree]) -> PyTree:
-        """A tree with a value for each leaf, from its optimizer; None where nothing moves it."""
+    def _value_per_leaf(self, params: PyTree, values_of: Callable[[Assignment], PyTree]) -> PyTree:
+        """A tree like the parameters: a value from the optimizer of each leaf; None without one.
+
+        Args:
+          params: the parameters.
+          values_of: takes a part to the values of its leaves.
+        """
         treedef: PyTreeDef = jax.tree.structure(params)
-        found: list[ParamState] = [None] * treedef.num_leaves
-        for each in self.assign(self.hyper_params, params, range(len(found))):
-            for index, its in zip(each.leaves, say(each), strict=True):
-                found[index] = its
-        return treedef.unflatten(found)
+        values: list[ParamState] = [None] * treedef.num_leaves
+        for part in self.assign(self.hyper_params, params, range(len(values))):
+            for index, value in zip(part.leaves, values_of(part), strict=True):
+                values[index] = value
+        return treedef.unflatten(values)
 
     def shown(self, hyper_params: HyperParams) -> str:
         """The class, with the pairs of traversals and definitions."""
@@ -109,11 +116,11 @@ class MultiOptimizer(OptimizerDef):
         return f"{type(self).__name__}({', '.join(pairs)})"
 
     def own_code(self) -> OwnCode:
-        """Where a subclass or a part has code of its own: a step calls parts that must be asked."""
+        """Where code of the program's own takes part: in a subclass, or in a part of this one."""
         overridden = self._overridden()
         parts = [definition.own_code() for definition in self.sub_optimizers]
         around = "apply_gradient" in overridden
-        part = any(own.asks or own.moves for own in parts)
+        part = any(own.must_be_called or own.moves for own in parts)
         elsewhere = not (around or part) and (bool(overridden) or any(parts))
         return OwnCode(around=around, part=part, elsewhere=elsewhere)
 
@@ -126,15 +133,17 @@ class MultiOptimizer(OptimizerDef):
         return partition(parts, ast.Name("labels"))
 
     def expression_with_settable_rate(self) -> ast.expr:
-        """The rate of a single part stands at the top; of several, each has its own."""
+        """The syntax tree with settable learning rates: one at the top, or one in each part."""
         parts = list(self._parts_by_label(self.hyper_params))
         if len(parts) == 1:
             return super().expression_with_settable_rate()
-        settable = {label: each.expression_with_settable_rate() for label, each, _ in parts}
+        settable = {
+            label: definition.expression_with_settable_rate() for label, definition, _ in parts
+        }
         return partition(settable, ast.Name("labels"))
 
     def labels(self, params: PyTree) -> PyTree:
-        """For every parameter the key, in that text, of the optimizer that moves it."""
+        """A tree like the parameters: the label, in the text, of the optimizer of each one."""
         treedef: PyTreeDef = jax.tree.structure(params)
         every = range(treedef.num_leaves)
         return labelled(treedef, self.assign(self.hyper_params, params, every))
@@ -156,9 +165,10 @@ class MultiOptimizer(OptimizerDef):
         selected = select(self.traversals, params, eligible)
         assignments = []
         pairs = self._with_hyper_params(hyper_params)
-        # One without hyper-parameters is left out.
+        # An optimizer without hyper-parameters moves nothing: `strict` refuses such a list.
         for index, ((definition, values), leaves) in enumerate(zip(pairs, selected, strict=False)):
-            if isinstance(definition, MultiOptimizer) and not definition.own_code().asks:
+            own = definition.own_code()
+            if isinstance(definition, MultiOptimizer) and not own.must_be_called:
                 assignments += [
                     dataclasses.replace(each, label=f"{label_of(index)}.{each.label}")
                     for each in definition.assign(values, params, leaves)
@@ -168,36 +178,38 @@ class MultiOptimizer(OptimizerDef):
         return assignments
 
     def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """The gradients of all leaves, where only what the traversals select has one, as in flax.
+        """The gradients of all leaves, from a tree with gradients of the selected leaves only.
 
-        A leaf that no optimizer moves stands for its own gradient, which nothing asks for.
+        Flax took such trees too. The result is None if the traversals do not fit ``grads``.
+
+        A leaf that no optimizer moves is in the list as its own gradient, which no step reads.
         """
-        found = jax.tree.leaves(params)
-        selected = select(self.traversals, params, range(len(found)))
+        gradients = jax.tree.leaves(params)
+        selected = select(self.traversals, params, range(len(gradients)))
         for traversal, leaves in zip(self.traversals, selected, strict=True):
-            # A traversal may stop at a container, of which the gradients have the structure.
-            own: PyTreeDef = jax.tree.structure(list(traversal.iterate(params)))
+            # A traversal may stop at a container; its gradients have the structure of that one.
+            structure: PyTreeDef = jax.tree.structure(list(traversal.iterate(params)))
             try:
-                mine = own.flatten_up_to(list(traversal.iterate(grads)))
+                own_gradients = structure.flatten_up_to(list(traversal.iterate(grads)))
             except (AttributeError, LookupError, TypeError, ValueError):
                 return None
-            for index, gradient in zip(leaves, mine, strict=True):
-                found[index] = gradient
-        return found
+            for index, gradient in zip(leaves, own_gradients, strict=True):
+                gradients[index] = gradient
+        return gradients
 
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> list[HyperParams]:
-        """The same overrides for every optimizer."""
+        """The hyper-parameters of each optimizer, all with the same overrides."""
         return [
             definition.overridden_hyper_params(values, overrides)
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """The hyper-parameters of every optimizer, each as it wants them."""
+        """The hyper-parameters of each optimizer, normalised by its definition."""
         return [
-            values if definition.own_code().asks else definition.normalise(values)
+            values if definition.own_code().must_be_called else definition.normalise(values)
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
@@ -207,21 +219,21 @@ class MultiOptimizer(OptimizerDef):
         listed = isinstance(hyper_params, Iterable)
         hyper_params = list(hyper_params) if listed else []
         if not listed or len(hyper_params) != len(self.sub_optimizers):
-            found = f"has {len(hyper_params)} entries" if listed else "is no list"
+            entries = f"has {len(hyper_params)} entries" if listed else "is no list"
             problem = (
-                f"hyper_params {found}, the MultiOptimizer has {len(self.sub_optimizers)}"
-                " optimizers: give a list with one entry for each."
+                f"`hyper_params` {entries}, the MultiOptimizer has {len(self.sub_optimizers)}"
+                " optimizers. Give a list with one entry for each optimizer."
             )
             if not listed or is_strict():
                 raise ValueError(problem)
             let_pass(
-                f"{problem} As in flax.optim, what is left over is left out: an optimizer"
-                " without an entry moves nothing in this step, and loses its state."
+                f"{problem} As in flax.optim, surplus entries are ignored, and an optimizer without"
+                " an entry moves no parameter in this step and loses its state."
             )
         return list(zip(self.sub_optimizers, hyper_params, strict=False))
 
     def step_structure(self) -> tuple[object, ...]:
-        """The traversals, and the structure of every optimizer."""
+        """The class, the traversals, and the step structure of each optimizer."""
         return (
             type(self),
             self.traversals,
@@ -229,13 +241,13 @@ class MultiOptimizer(OptimizerDef):
         )
 
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
-        """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
+        """The state dict of an older Flax in the layout of Flax 0.5.3."""
         count = len(jax.tree.leaves(target))
-        assignments = self.assign(self.hyper_params, target, range(count))
+        parts = self.assign(self.hyper_params, target, range(count))
         merged = checkpoints.merge_list_of_states(
-            target, state_dict, [each.leaves for each in assignments]
+            target, state_dict, [part.leaves for part in parts]
         )
-        owner = {index: each.definition for each in assignments for index in each.leaves}
+        owner = {index: part.definition for part in parts for index in part.leaves}
         return checkpoints.upgrade(
             target,
             merged,
@@ -249,20 +261,30 @@ OptimizerDef.multi_optimizer = MultiOptimizer
 
 
 def refuse_as_part(definition: OptimizerDef, whole: str, instead: str) -> None:
-    """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
+    """Refuse a definition that cannot be a part of another one.
+
+    Args:
+      definition: the part.
+      whole: the class of the definition around the part.
+      instead: a sentence that says what to do instead.
+
+    Raises:
+      TypeError: the part is no definition of this package, or has one state for all parameters.
+    """
     if not hasattr(definition, "has_param_states"):
         raise TypeError(
             f"{type(definition).__name__} cannot be in a {whole}: derive it from"
-            " flaxoptim_compat.optim.OptimizerDef, which has more methods than that of flax.optim."
+            " `flaxoptim_compat.optim.OptimizerDef`, which has more methods than the class of that"
+            " name in flax.optim."
         )
     if not definition.has_param_states:
         raise TypeError(
-            "A definition of from_optax has one state for all parameters and cannot be in a"
+            "A definition made by `from_optax` has one state for all parameters and cannot be in a"
             f" {whole}. {instead}"
         )
 
 
 def _as_array(leaf: Leaf) -> jax.Array:
-    # Of an array that has values it is the array itself, which asking finds out slowly.
+    # `jnp.asarray` would return an array with values unchanged, but takes its time to find out.
     concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
     return leaf if concrete else jnp.asarray(leaf)

@@ -1,4 +1,4 @@
-"""The MultiOptimizer some of whose parts are optax, each with one state for its parameters."""
+"""The MultiOptimizer with parts made by ``from_optax``: each part has a state of its own."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ from flaxoptim_compat.transforms.parameters import require_parameters
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Part:
-    """A definition, with what there is of its parameters only."""
+    """A definition with its own hyper-parameters, parameters and state.
+
+    Args:
+      definition: the definition of the part.
+      hyper_params: the hyper-parameters of the part in this call.
+      leaves: the indices of its parameters among the leaves of the target.
+      params: its parameters.
+      state: its state.
+    """
 
     definition: Any
     hyper_params: HyperParams
@@ -35,17 +43,17 @@ class _Part:
     params: tuple[Leaf, ...]
     state: OptimizerState
 
-    def own(self, values: Sequence[PyTree]) -> tuple[PyTree, ...]:
-        """The values for the parameters of this part, out of one for each of the whole target."""
+    def pick(self, values: Sequence[PyTree]) -> tuple[PyTree, ...]:
+        """The values for the parameters of this part, from a value for each leaf of the target."""
         return tuple(values[index] for index in self.leaves)
 
 
 class OptaxMultiOptimizer(MultiOptimizer):
     """Applies different definitions to parts of a target, some of them made by ``from_optax``.
 
-    Each is handed its parameters as a tuple. ``state.param_states`` is a tuple with the state of
-    each that has parameters. An override is for all that know it, and an extra argument for all
-    that are made by ``from_optax``: an error is what nobody takes.
+    Each part gets its parameters as a tuple. ``state.param_states`` is a tuple with the state of
+    each part that has parameters. An override goes to all parts that know the hyper-parameter, an
+    extra argument to all parts made by ``from_optax``. A name that no part takes is an error.
     """
 
     formula = None
@@ -54,14 +62,17 @@ class OptaxMultiOptimizer(MultiOptimizer):
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> list[HyperParams]:
-        """Every override for each optimizer that may know it; a step tells which ones do."""
+        """The hyper-parameters of each optimizer with the overrides that it may know.
+
+        A step tells which of these overrides an optimizer takes.
+        """
         return [
             _overridden(definition, values, overrides)
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
     def init_state(self, params: PyTree) -> OptimizerState:
-        """The states of all parts before the first step."""
+        """The state before the first step, with the state of each part."""
         return OptimizerState(
             jnp.asarray(0, jnp.int32),
             tuple(
@@ -77,7 +88,7 @@ class OptaxMultiOptimizer(MultiOptimizer):
 
         Raises:
           AssertionError: there is no learning rate.
-          TypeError: nobody takes an override.
+          TypeError: no part takes an override.
           ValueError: the gradients do not fit the parameters.
         """
         leaves, treedef = jax.tree.flatten(params)
@@ -89,9 +100,9 @@ class OptaxMultiOptimizer(MultiOptimizer):
                 raise
             gradients = partial
         states = []
-        for part in _settled(self._parts(hyper_params, params, state), gradients):
+        for part in _with_taken_overrides(self._parts(hyper_params, params, state), gradients):
             moved, after = part.definition.apply_gradient(
-                part.hyper_params, part.params, part.state, part.own(gradients)
+                part.hyper_params, part.params, part.state, part.pick(gradients)
             )
             states.append(after.param_states)
             for index, leaf in zip(part.leaves, moved, strict=True):
@@ -102,21 +113,21 @@ class OptaxMultiOptimizer(MultiOptimizer):
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """The axes, from each part for its parameters."""
+        """The axes of the state, from each part for its own state."""
         specs = leaves_like(params, param_axes, "param_axes")
-        found = [
-            part.definition.state_axes(part.params, part.state, part.own(specs)).param_states
+        part_axes = [
+            part.definition.state_axes(part.params, part.state, part.pick(specs)).param_states
             for part in self._parts(self.hyper_params, params, state)
         ]
-        return OptimizerState(PartitionSpec(), tuple(found))
+        return OptimizerState(PartitionSpec(), tuple(part_axes))
 
     def to_transformation(
         self, hyper_params: HyperParams, params: PyTree
     ) -> optax.GradientTransformationExtraArgs:
-        """The transformations of all parts as one."""
+        """One transformation that runs the transformations of all parts."""
         state = jax.eval_shape(self.init_state, params)
-        parts = _settled(self._parts(hyper_params, params, state))
-        return _together(
+        parts = _with_taken_overrides(self._parts(hyper_params, params, state))
+        return _joint_transformation(
             parts,
             [part.definition.to_transformation(part.hyper_params, part.params) for part in parts],
         )
@@ -124,21 +135,21 @@ class OptaxMultiOptimizer(MultiOptimizer):
     def to_opt_state(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, inject: bool = True
     ) -> tuple[optax.GradientTransformationExtraArgs, PyTree]:
-        """The transformations of all parts as one, and their states."""
-        parts = _settled(self._parts(hyper_params, params, state))
-        found = [
+        """One transformation that runs the transformations of all parts, and its state."""
+        parts = _with_taken_overrides(self._parts(hyper_params, params, state))
+        converted = [
             part.definition.to_opt_state(part.hyper_params, part.params, part.state, inject)
             for part in parts
         ]
-        tx = _together(parts, [each for each, _ in found])
-        made = FromDefinition.of(tx, self, hyper_params, params, inject=inject)
-        return made, tuple(opt_state for _, opt_state in found)
+        joint = _joint_transformation(parts, [tx for tx, _ in converted])
+        tx = FromDefinition.of(joint, self, hyper_params, params, inject=inject)
+        return tx, tuple(opt_state for _, opt_state in converted)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
-        """The states of all parts, out of those of their transformations.
+        """The state of an optimizer, converted from the optax state of each part.
 
         Raises:
-          ValueError: the state is that of another transformation.
+          ValueError: the optax state belongs to another transformation.
         """
         parts = self._parts(self.hyper_params, params, OptimizerState(step, opt_state))
         states = [
@@ -148,45 +159,45 @@ class OptaxMultiOptimizer(MultiOptimizer):
         return OptimizerState(jnp.asarray(step, jnp.int32), tuple(states))
 
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
-        """The state dict as it is: no older Flax wrote one."""
+        """The state dict unchanged: no older Flax wrote states of optax parts."""
         del target
         return state_dict
 
     def _parts(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState | None = None
     ) -> list[_Part]:
-        """The definitions that have parameters, with what is theirs."""
+        """The parts that have parameters."""
         leaves = jax.tree.leaves(params)
         assigned = self.assign(hyper_params, params, range(len(leaves)))
         assigned = [each for each in assigned if each.leaves]
         states = [None] * len(assigned) if state is None else state.param_states
         if not isinstance(states, tuple | list) or len(states) != len(assigned):
             raise ValueError(
-                f"The state is none of this MultiOptimizer: it has no tuple of {len(assigned)}"
-                " states, one for each of its optimizers that has parameters."
+                "The state does not belong to this MultiOptimizer: its `param_states` must be a"
+                f" tuple of {len(assigned)} states, one for each optimizer that has parameters."
             )
         step = None if state is None else state.step
         return [
-            _seeing_its_own(
+            _with_own_extra_args(
                 _Part(
                     each.definition,
                     each.hyper_params,
                     each.leaves,
                     tuple(leaves[index] for index in each.leaves),
-                    OptimizerState(step, its),
+                    OptimizerState(step, part_state),
                 ),
                 params,
             )
-            for each, its in zip(assigned, states, strict=True)
+            for each, part_state in zip(assigned, states, strict=True)
         ]
 
 
-OptaxMultiOptimizer.multi_optimizer = OptaxMultiOptimizer  # as a part of another one
+OptaxMultiOptimizer.multi_optimizer = OptaxMultiOptimizer  # for one inside another MultiOptimizer
 
 
 def _overridden(definition: Any, values: HyperParams, overrides: Mapping[str, Any]) -> Any:
     if isinstance(definition, MultiOptimizer):
-        # Also one of flax.optim alone, whose parts are parts of the whole.
+        # A MultiOptimizer without optax parts, too: its parts are parts of the whole.
         return [_overridden(*pair, overrides) for pair in definition._with_hyper_params(values)]
     if definition.has_param_states:
         known = hp.flatten(values)
@@ -194,18 +205,25 @@ def _overridden(definition: Any, values: HyperParams, overrides: Mapping[str, An
     return definition.overridden_hyper_params(values, overrides)
 
 
-def _settled(parts: Sequence[_Part], gradients: Sequence[Leaf] | None = None) -> list[_Part]:
-    """The parts, each with the overrides that it takes; one that nobody takes is a TypeError.
+def _with_taken_overrides(
+    parts: Sequence[_Part], gradients: Sequence[Leaf] | None = None
+) -> list[_Part]:
+    """The parts, each with the overrides that it takes.
 
-    Without gradients, those of all parameters, there is no step, and no extra argument.
+    Args:
+      parts: parts with all overrides that they may take.
+      gradients: the gradients of all parameters; None without a step, which has no extra arguments.
+
+    Raises:
+      TypeError: no part takes an override.
     """
     settled: list[_Part] = []
     taken: set[str] = set()
     refusals: dict[str, _Part] = {}
     for part in parts:
         if not part.definition.has_param_states:
-            grads = None if gradients is None else part.own(gradients)
-            known, unknown = part.definition.sorted_out(
+            grads = None if gradients is None else part.pick(gradients)
+            known, unknown = part.definition.without_ignored(
                 part.hyper_params, part.params, part.state, grads
             )
             refusals.update(dict.fromkeys(unknown, part))
@@ -214,35 +232,35 @@ def _settled(parts: Sequence[_Part], gradients: Sequence[Leaf] | None = None) ->
         settled.append(part)
     for name, part in refusals.items():
         if name not in taken:
-            part.definition.refuse([name], part.state.param_states)
+            part.definition.refuse_unknown([name], part.state.param_states)
     return settled
 
 
-def _seeing_its_own(part: _Part, params: PyTree) -> _Part:
-    """The part, to which extra arguments speak of its own parameters."""
+def _with_own_extra_args(part: _Part, params: PyTree) -> _Part:
+    """The part with extra arguments that are about its own parameters."""
     if part.definition.has_param_states:
         return part
     hyper_params = hp.fields_of(part.definition.hyper_params)
-    seen = {
-        name: _seen_by(part.leaves, params, value)
+    extra_args = {
+        name: _extra_arg_of_part(part.leaves, params, value)
         for name, value in hp.fields_of(part.hyper_params).items()
         if name not in hyper_params
     }
-    return dataclasses.replace(part, hyper_params=part.hyper_params.replace(**seen))
+    return dataclasses.replace(part, hyper_params=part.hyper_params.replace(**extra_args))
 
 
-def _seen_by(indices: tuple[int, ...], params: PyTree, value: Any) -> Any:
-    """An extra argument as one part sees it.
+def _extra_arg_of_part(indices: tuple[int, ...], params: PyTree, value: Any) -> Any:
+    """An extra argument for one part.
 
-    Of a tree like the parameters these are those of the part. A function of the parameters is one
-    of those of the part, while the others stay where they are.
+    A tree like the parameters becomes a tuple for the parameters of the part. A function of the
+    parameters becomes a function of the part's parameters, with all others unchanged.
     """
     leaves, treedef = jax.tree.flatten(params)
     if callable(value):
 
         @functools.wraps(value)
         def of_part(*args: Any, **kwargs: Any) -> Any:
-            return value(*(_whole(each) for each in args), **kwargs)
+            return value(*map(_whole, args), **kwargs)
 
         def _whole(argument: Any) -> Any:
             if not isinstance(argument, tuple) or len(argument) != len(indices):
@@ -253,20 +271,20 @@ def _seen_by(indices: tuple[int, ...], params: PyTree, value: Any) -> Any:
             return jax.tree.unflatten(treedef, whole)
 
         return of_part
-    found = jax.tree.leaves(value)
+    values = jax.tree.leaves(value)
     structure: PyTreeDef = jax.tree.structure(value)
-    same = structure == treedef and list(map(np.shape, found)) == list(map(np.shape, leaves))
-    return tuple(found[index] for index in indices) if same else value
+    same = structure == treedef and list(map(np.shape, values)) == list(map(np.shape, leaves))
+    return tuple(values[index] for index in indices) if same else value
 
 
-def _together(
+def _joint_transformation(
     parts: Sequence[_Part], txs: Sequence[optax.GradientTransformation]
 ) -> optax.GradientTransformationExtraArgs:
-    """One transformation of the whole target, out of one for each part."""
+    """A transformation of the whole target that runs one transformation for each part."""
 
     def init(params: PyTree) -> PyTree:
         leaves = jax.tree.leaves(params)
-        return tuple(tx.init(part.own(leaves)) for part, tx in zip(parts, txs, strict=True))
+        return tuple(tx.init(part.pick(leaves)) for part, tx in zip(parts, txs, strict=True))
 
     def update_all(
         grads: PyTree, opt_state: PyTree, params: PyTree = None, **extra_args: Any
@@ -277,13 +295,16 @@ def _together(
         updates, _ = hold().update(leaves, optax.EmptyState())
         states = []
         for part, tx, before in zip(parts, txs, opt_state, strict=True):
-            seen = {
-                name: _seen_by(part.leaves, params, value) for name, value in extra_args.items()
+            own_args = {
+                name: _extra_arg_of_part(part.leaves, params, value)
+                for name, value in extra_args.items()
             }
-            moved, after = update(tx, part.own(gradients), before, part.own(leaves), **seen)
+            part_updates, after = update(
+                tx, part.pick(gradients), before, part.pick(leaves), **own_args
+            )
             states.append(after)
-            for index, each in zip(part.leaves, moved, strict=True):
-                updates[index] = each
+            for index, leaf_update in zip(part.leaves, part_updates, strict=True):
+                updates[index] = leaf_update
         return jax.tree.unflatten(treedef, updates), tuple(states)
 
     return optax.GradientTransformationExtraArgs(init, update_all)

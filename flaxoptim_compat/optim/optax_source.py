@@ -1,4 +1,4 @@
-"""The way out, for people: a definition as the source text of the same thing in optax."""
+"""The way out for people: the Python text that makes the same optimizer in optax."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ _KNOWN = {*_IMPORTS, "float", "labels"}
 
 _OF_LABELS = '''\
 def make_tx(labels):
-    """labels: a tree like the parameters, for each the key of its optimizer below."""
+    """labels: a tree like the parameters, with the key of its optimizer for each parameter."""
 '''
 
 
 def optax_source(definition: OptimizerDef, params: PyTree = None) -> str:
     """Python text that makes, as ``tx``, the optax transformation that does what a definition does.
 
-    Without a learning rate in the definition, ``opt_state.hyperparams["learning_rate"]`` is to be
-    set before each step; it starts at 0. In half precision the last bits can differ from the
-    definition's, because optax rounds the rate to the dtype of the parameters.
+    For a definition without a learning rate, the rate is in ``opt_state.hyperparams``, where it
+    starts at 0: set ``opt_state.hyperparams["learning_rate"]`` before each step. In half precision
+    the last bits can differ from the definition's, because optax rounds the rate to the dtype of
+    the parameters.
 
     Args:
       definition: any definition whose steps run in optax.
-      params: for a MultiOptimizer, the parameters: the text then says which optimizer moves which.
-        Without them it has a function ``make_tx(labels)`` in place of ``tx``.
+      params: for a MultiOptimizer, the parameters: the text then says which optimizer moves which
+        parameter. Without ``params`` the text has a function ``make_tx(labels)`` in place of
+        ``tx``.
 
     Raises:
       ValueError: there is no such text: a subclass runs code of its own, a hyper-parameter is an
@@ -59,7 +61,7 @@ def optax_source(definition: OptimizerDef, params: PyTree = None) -> str:
 
 
 def _names(source: str) -> set[str]:
-    """The names that a text uses, but not those of the arguments of its functions."""
+    """The names that a text uses, without the arguments of its functions."""
     nodes = list(ast.walk(ast.parse(source)))
     arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
     return {node.id for node in nodes if isinstance(node, ast.Name)} - arguments
@@ -70,14 +72,14 @@ def _expression(definition: OptimizerDef) -> ast.expr:
     expression = definition.optax_syntax()
     if expression is None:
         raise ValueError(
-            f"There is no optax text for this {name}: it runs code that is not in optax."
-            " to_optax(definition, params) makes a transformation that runs it."
+            f"There is no optax text for this {name}: the definition runs code that is not in"
+            " optax. `to_optax(definition, params)` makes a transformation that runs the code."
         )
     unknown = _names(syntax.in_one_line(expression)) - _KNOWN
     if unknown:
         raise ValueError(
             f"There is no optax text for this {name}: {', '.join(sorted(unknown))} is no single"
-            " number. to_optax(definition, params) takes it as it is."
+            " number. `to_optax(definition, params)` takes any value."
         )
     return expression
 
@@ -95,8 +97,8 @@ def _literal(labels: PyTree) -> ast.expr:
     if type(labels) is tuple:
         return ast.Tuple(list(map(_literal, labels)))
     raise ValueError(
-        f"There is no literal for the labels of parameters in a {type(labels).__name__}. Leave"
-        " params away, and call make_tx of the text with a tree of labels."
+        f"There is no literal for the labels of parameters in a {type(labels).__name__}. Leave out"
+        " `params`, and call the function `make_tx` of the text with a tree of labels."
     )
 
 

@@ -19,7 +19,7 @@ from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.definition import PyTree
 from flaxoptim_compat.bridge.train_state import to_train_state
 from flaxoptim_compat.bridge.trees import step_count, unshared
-from flaxoptim_compat.optim.by_value import Static
+from flaxoptim_compat.optim.by_value import StaticDefinition
 from flaxoptim_compat.optim.state import OptimizerState
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from flaxoptim_compat.optim.base import OptimizerDef
 
-    # Whatever tree the parameters are; Any, where a program says nothing but Optimizer.
+    # The type of the parameters; Any for a program that writes Optimizer without a type argument.
     Params = TypeVarWithDefault("Params", default=Any)
 else:
     Params = TypeVar("Params")
@@ -38,19 +38,19 @@ else:
 def _register(cls: type[Optimizer]) -> None:
     """Make a class a frozen dataclass, a pytree node and a serializable type, as flax.struct does.
 
-    flax.struct itself would put the definition into the tree as it is, not as a snapshot.
+    flax.struct itself would put the definition into the tree, not a snapshot of the definition.
     """
     dataclasses.dataclass(frozen=True, repr=False)(cls)
     data: list[str] = []
     static: list[str] = []
     for field in dataclasses.fields(cls)[1:]:
         (data if field.metadata.get("pytree_node", True) else static).append(field.name)
-    # Each call of a jitted step takes optimizers apart and makes them anew: this is in C.
+    # Each call of a jitted step flattens optimizers and makes them anew. An attrgetter runs in C.
     children_of = operator.attrgetter(*data)
 
     def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], tuple[Any, ...]]:
         settings = map(functools.partial(getattr, optimizer), static)
-        return children_of(optimizer), (Static(optimizer.optimizer_def), *settings)
+        return children_of(optimizer), (StaticDefinition(optimizer.optimizer_def), *settings)
 
     def unflatten(aux: tuple[Any, ...], children: Iterable[PyTree]) -> Optimizer:
         definition, *settings = aux
@@ -69,7 +69,7 @@ def _register(cls: type[Optimizer]) -> None:
     own = [name for name in data if name not in ("state", "target")]
 
     def to_state(optimizer: Optimizer) -> PyTree:
-        # Through the definition, because a replicated optimizer stores only one copy.
+        # By the definition, because a replicated optimizer stores only one copy.
         more = {name: serialization.to_state_dict(getattr(optimizer, name)) for name in own}
         return {**optimizer.state_dict(), **more} if own else optimizer.state_dict()
 
@@ -101,8 +101,8 @@ def _shown_step(step: Any) -> str:
 def _shown_tree(tree: PyTree) -> str:
     leaves = jax.tree.leaves(tree)
     numbers = sum(math.prod(getattr(leaf, "shape", ())) for leaf in leaves)
-    of_them = "leaf" if len(leaves) == 1 else "leaves"
-    return f"<{len(leaves):,} {of_them}, {numbers:,} number{'' if numbers == 1 else 's'}>"
+    noun = "leaf" if len(leaves) == 1 else "leaves"
+    return f"<{len(leaves):,} {noun}, {numbers:,} number{'' if numbers == 1 else 's'}>"
 
 
 class _NoAux:
@@ -110,12 +110,12 @@ class _NoAux:
 
 
 class Optimizer(struct.PyTreeNode, Generic[Params]):
-    """A target that is being optimized, as one immutable pytree.
+    """A target that is being optimized, with its state, as one immutable pytree.
 
-    Its leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
+    The leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
 
     Args:
-      optimizer_def: what a step does.
+      optimizer_def: the definition, which says what a step does.
       state: an ``OptimizerState``.
       target: the parameters.
     """
@@ -140,7 +140,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         ) -> None: ...
 
     def __repr__(self) -> str:
-        # Without arrays: a prompt, a log and a debugger are no place for a thousand of them.
+        # Without arrays: a thousand arrays would flood a prompt, a log or a debugger.
         shown = [f"step={_shown_step(getattr(self.state, 'step', None))}"]
         for field in dataclasses.fields(self)[3:]:
             value = getattr(self, field.name)
@@ -242,7 +242,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         return self.optimizer_def.state_dict(self.target, self.state)
 
     def restore_state(self, state: PyTree) -> Self:
-        """A copy with the values of a state dict, written here or by Flax, of any layout.
+        """A copy with the values of a state dict, written by this package or by any Flax.
 
         Raises:
           ValueError: an entry is missing, or flax refuses one that is not expected; the message
@@ -257,25 +257,26 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         inject: bool = True,
         **hyper_param_overrides: Any,
     ) -> TrainState:
-        """The flax TrainState with an optax transformation that goes on exactly from here.
+        """The flax TrainState that continues exactly from this step, with an optax transformation.
 
         Args:
           apply_fn: kept in the TrainState, usually ``model.apply``.
-          inject: whether the learning rate is in the state, where it can be set. False builds
-            numbers in: as with ``flax.optim`` a checkpoint brings none along then.
+          inject: whether the learning rate is in the optax state, where it can be set. False builds
+            hyper-parameters in: a checkpoint then holds none of them, as with ``flax.optim``.
           **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
             learning rate where the definition has none.
 
         Raises:
           AssertionError: there is no learning rate.
-          TypeError: a class of the program's own keeps something else than an OptimizerState.
+          TypeError: a definition of the program's own keeps a state that is no OptimizerState.
         """
         definition, params, state = self.optimizer_def, self.target, self.state
         if not hasattr(state, "param_states"):
             raise TypeError(
                 f"{type(definition).__name__} keeps a state of its own, {type(state).__name__}. A"
-                " TrainState is made of an OptimizerState(step, param_states): have init_state and"
-                " apply_gradient return one, or keep the Optimizer."
+                " TrainState is made from an `OptimizerState(step, param_states)`. Have"
+                " `init_state` and `apply_gradient` return an OptimizerState, or keep the"
+                " Optimizer."
             )
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
         tx, opt_state = definition.to_opt_state(hyper_params, params, state, inject)
@@ -284,29 +285,31 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
             tx, params, step_count(state.step), opt_state, apply_fn, extra_args
         )
         made: TrainState = unshared(train_state)
-        # Programs may hold on to the tree that they gave, as with TrainState.create.
-        same = zip(jax.tree.leaves(made.params), jax.tree.leaves(params), strict=True)
-        return made.replace(params=params) if all(one is other for one, other in same) else made
+        # A program may rely on the very tree that it gave, as with TrainState.create.
+        leaves = zip(jax.tree.leaves(made.params), jax.tree.leaves(params), strict=True)
+        return made.replace(params=params) if all(new is old for new, old in leaves) else made
 
     @classmethod
     def from_train_state(
         cls, train_state: TrainState, definition: OptimizerDef | None = None
     ) -> Self:
-        """The optimizer that a TrainState made by ``to_train_state`` came from, at its step.
+        """The optimizer for a TrainState made by ``to_train_state``, at the step of the TrainState.
 
         Args:
           train_state: the TrainState.
-          definition: the definition that made it; its hyper-parameters hold from here on. None: the
-            one whose ``to_train_state`` made it, if its ``tx`` is still the same.
+          definition: the definition of the optimizer; its hyper-parameters hold from here on. None
+            takes the definition whose ``to_train_state`` made the TrainState, from its ``tx``.
 
         Raises:
-          TypeError: the TrainState has another ``tx``, and no definition is given.
+          TypeError: the program replaced ``tx``, and no definition is given.
+          ValueError: the state belongs to another definition.
         """
         definition = definition or getattr(train_state.tx, "definition", None)
         if definition is None:
             raise TypeError(
-                "The tx of this TrainState does not come from to_train_state(). Give the definition"
-                " that does the same: Optimizer.from_train_state(state, definition)."
+                "The `tx` of this TrainState does not come from `to_train_state()`. Give the"
+                " definition that does the same:"
+                " `Optimizer.from_train_state(state, definition)`."
             )
         params: PyTree = train_state.params
         state = definition.from_opt_state(params, train_state.step, train_state.opt_state)

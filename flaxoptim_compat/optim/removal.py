@@ -1,14 +1,14 @@
-"""The notice that the making of a definition gives: what is gone, and what to write instead."""
+"""The warning at each definition that a program makes: the removed name, and its replacement."""
 
 from __future__ import annotations
 
 REMOVED_IN = "0.6"
 
-# What the text of a notice takes for granted, if this stands in it.
+# {part of an expression: what the reader must know or import for the expression}
 _PREMISES = {
     "transforms.": "after `from flaxoptim_compat import transforms`",
     "inject_hyperparams": 'with opt_state.hyperparams["learning_rate"] set before each step',
-    "labels)": "where labels is a tree like the parameters that holds, for each of them, the"
+    "labels)": "where labels is a tree like the parameters that holds, for each parameter, the"
     ' position of the traversal that selects it, as in "part_0", or "frozen"',
 }
 
@@ -17,16 +17,15 @@ def notice(removed: str, kind: str, expression: str | None) -> str:
     """The text of the notice.
 
     Args:
-      removed: what is gone from Flax.
+      removed: the name that Flax removed.
       kind: the name of the class of the definition.
-      expression: what does the same in optax; None if no single expression does.
+      expression: the optax expression that does the same; None if no single one does.
     """
     subject = f"{removed} was removed from Flax in {REMOVED_IN}."
     if expression is None:
         return (
-            f"{subject} No single optax expression does what this {kind} does;"
-            " optimizer.to_train_state() turns an optimizer with it into a flax TrainState on"
-            " optax, at any step."
+            f"{subject} No single optax expression does what this {kind} does. At any step,"
+            " optimizer.to_train_state() turns the optimizer into a flax TrainState on optax."
         )
-    premises = [premise for name, premise in _PREMISES.items() if name in expression]
+    premises = [premise for part, premise in _PREMISES.items() if part in expression]
     return f"{subject} {', '.join(['Exactly the same in optax', *premises])}: {expression}"

@@ -1,4 +1,4 @@
-"""A definition on several devices of a ``pmap``, as ``Optimizer.replicate`` makes one."""
+"""The definition of an optimizer on several devices, which ``Optimizer.replicate`` makes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class ReplicatedOptimizer(OptimizerDef):
         super().__init__(optimizer_def.hyper_params)
 
     def unreplicated(self) -> OptimizerDef:
-        """The definition around which this one averages gradients."""
+        """The other definition, which gets the averaged gradients."""
         return self.optimizer_def
 
     def shown(self, hyper_params: HyperParams) -> str:
-        """The class, around the other definition."""
+        """The text of ``repr`` for these hyper-parameters: the class with the other definition."""
         return f"{type(self).__name__}({self.optimizer_def.shown(hyper_params)})"
 
     def removal_notice(self) -> str:
@@ -75,12 +75,12 @@ class ReplicatedOptimizer(OptimizerDef):
     def restore_state(
         self, target: PyTree, opt_state: PyTree, state_dict: PyTree
     ) -> tuple[PyTree, OptimizerState]:
-        """Restore a single copy onto every device."""
-        # Of the single copy only the structure and the shapes are asked for.
+        """Target and state with the values of a single copy, copied to every device."""
+        # The structure and the shapes of a single copy are enough to restore into.
         target, opt_state = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), (target, opt_state)
         )
-        # Replicated last: bringing an older layout up to date is arithmetic on single copies.
+        # Copied last: the upgrade of an older layout computes with a single copy.
         restored = self.optimizer_def.restore_state(target, opt_state, state_dict)
         return jax_utils.replicate(restored, devices=self.devices)  # type: ignore[no-any-return]
 

@@ -11,7 +11,7 @@ from flax import struct
 from flaxoptim_compat.bridge.definition import Leaf, Number, ParamState, PyTree
 from flaxoptim_compat.bridge.trees import zeros_like
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import RATE, Chain, stage
+from flaxoptim_compat.optim.formula import RATE_STAGE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_rms
 
 
@@ -56,7 +56,7 @@ class RMSProp(OptimizerDef):
                 optax.ScaleByRStdDevState: {"nu": "v", "mu": "mg"},
             },
         ),
-        rate=RATE,
+        rate=RATE_STAGE,
     )
 
     def __init__(
@@ -69,12 +69,15 @@ class RMSProp(OptimizerDef):
         super().__init__(_RMSPropHyperParams(learning_rate, beta2, eps, centered))
 
     def init_param_state(self, param: Leaf) -> _RMSPropParamState:
-        """The averages at zero; without centering there is only one."""
+        """The state before the first step: averages at zero; None for ``mg`` without centering."""
         mean = zeros_like(param) if self.hyper_params.centered else None
         return _RMSPropParamState(zeros_like(param), mean)
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
-        """Flax up to 0.2.2 knew no centering, hence no ``mg``."""
+        """The state of one parameter in the layout of Flax 0.5.3.
+
+        Flax up to 0.2.2 had no centering, and therefore no ``mg``.
+        """
         if isinstance(entry, Mapping) and set(entry) == {"v"} and not self.hyper_params.centered:
             return {**entry, "mg": None}
         return entry

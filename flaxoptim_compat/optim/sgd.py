@@ -6,7 +6,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import RATE, Chain
+from flaxoptim_compat.optim.formula import RATE_STAGE, Chain
 
 
 @struct.dataclass
@@ -23,7 +23,7 @@ class GradientDescent(OptimizerDef):
       learning_rate: the step size; None if each step is given one.
     """
 
-    formula = Chain(rate=RATE)
+    formula = Chain(rate=RATE_STAGE)
 
     def __init__(self, learning_rate: Number | None = None) -> None:
         super().__init__(_GradientDescentHyperParams(learning_rate))

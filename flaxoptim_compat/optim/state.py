@@ -14,7 +14,7 @@ class OptimizerState:
     step: Leaf
     param_states: PyTree
 
-    # Up to Flax 0.3.2 a MultiOptimizer had a list of states, all with the same step, and programs
+    # Up to Flax 0.3.2 a MultiOptimizer had a list of states, all at the same step, and programs
     # read optimizer.state[0].step.
     def __getitem__(self, index: int) -> OptimizerState:
         del index

@@ -1,4 +1,4 @@
-"""All hyper-parameters of a definition as terms, and whether a learning rate is among them."""
+"""The hyper-parameters of a definition as terms of a text, and the test for a learning rate."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> HyperParam
     """The same hyper-parameters with a term in place of each.
 
     Args:
-      hyper_params: a dataclass, perhaps with another one inside, or a list of them.
-      free: those to write as their name although there is a value.
+      hyper_params: a dataclass, perhaps with another one inside, or a list of dataclasses.
+      free: the names of hyper-parameters whose term is the name, although they have a value.
     """
     if isinstance(hyper_params, list | tuple):
-        return [terms_of(each, free) for each in hyper_params]
+        return [terms_of(part, free) for part in hyper_params]
     changes: dict[str, Any] = {}
     for field in dataclasses.fields(hyper_params):
         value = getattr(hyper_params, field.name)
@@ -37,11 +37,11 @@ def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> HyperParam
 
 
 def _literal(name: str, value: Any) -> Any:
-    """The value as a Python number; None if it is none."""
+    """The value as a Python number; None if the value is no number, or not known."""
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if isinstance(value, jax.core.Tracer) or value.ndim > 0:
             return None
-        # All digits: at a decay rate, the fewest that name the float32 would be another number.
+        # With all digits: a decay rate with the fewest digits of its float32 is another number.
         value = value.item()
     if not isinstance(value, int | float):
         return None
@@ -51,7 +51,7 @@ def _literal(name: str, value: Any) -> Any:
 
 
 def lacks_rate(hyper_params: HyperParams) -> bool:
-    """True if a learning rate is missing, in these hyper-parameters or inside of them."""
+    """True if a learning rate is None, in these hyper-parameters or in those of a part."""
     if isinstance(hyper_params, list | tuple):
         return any(map(lacks_rate, hyper_params))
     if not dataclasses.is_dataclass(hyper_params):

@@ -1,4 +1,4 @@
-"""The way to Flax NNX, and back: an optimizer as the ``nnx.Optimizer`` of a model."""
+"""The way to Flax NNX and back: the ``nnx.Optimizer`` of a model, and the optimizer for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flaxoptim_compat.optim.optimizer import Optimizer
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.versions.allowed import refuse_old_nnx
 
-# Importing nnx takes a while, for which only those wait who call one of these.
+# Importing nnx takes a while. Only programs that call one of these functions wait for it.
 if TYPE_CHECKING:
     from flax import nnx
 
@@ -34,20 +34,21 @@ def to_nnx(
     wrt: Any = None,
     **hyper_param_overrides: Any,
 ) -> nnx.Optimizer[_Model]:
-    """The ``nnx.Optimizer`` that goes on exactly from here, and the parameters for its model.
+    """The ``nnx.Optimizer`` that continues exactly from this step; its model gets the parameters.
 
-    The parameters of the model become those of the target; all else in it, such as the statistics
-    of a BatchNorm, stays as it is. If something does not fit, nothing is changed.
+    The parameters of the target replace those of the model. Everything else in the model, such as
+    the statistics of a BatchNorm, stays. If a parameter does not fit, nothing is changed.
 
     A parameter is found by its path: ``Dense_0/kernel`` of the target is ``model.Dense_0.kernel``,
-    ``blocks/2/bias`` is ``model.blocks[2].bias``. What is called otherwise is said in ``paths``.
+    ``blocks/2/bias`` is ``model.blocks[2].bias``. Other paths in the model are given in ``paths``.
 
     Args:
       optimizer: any optimizer, at any step.
       model: a ``nnx.Module``, perhaps an abstract one as ``nnx.eval_shape`` makes it.
-      paths: where each path of the target begins, and what stands there in the model, such as
-        ``{"Dense_0": "linear1", "Dense_1": "linear2"}``; or a function from a path of the target to
-        that in the model. The longest key decides, and what begins with none has the same path.
+      paths: the beginnings of paths in the target, and the beginnings that replace them in the
+        model, such as ``{"Dense_0": "linear1", "Dense_1": "linear2"}``; or a function from a path
+        in the target to a path in the model. Of several keys the longest counts. A path that begins
+        with no key is the same in the model.
       wrt: which variables of the model are the parameters, as ``nnx.Optimizer`` takes it;
         ``nnx.Param`` if None.
       **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
@@ -56,7 +57,7 @@ def to_nnx(
     Raises:
       AssertionError: there is no learning rate.
       ImportError: flax is older than 0.11.
-      TypeError: an override is not known, or the definition is one of ``from_optax``.
+      TypeError: an override is not known, or ``from_optax`` made the definition.
       ValueError: a parameter has no counterpart, or one of another shape or dtype; the message
         names all that do not fit.
     """
@@ -72,10 +73,10 @@ def to_nnx(
     pairing = parameters.pair(target, paths)
     hyper_params = definition.update_hyper_params(**hyper_param_overrides)
     conversion = conversion_of(definition, hyper_params, target, pairing=pairing)
-    of_target = leaves_like(target, state.param_states, "param_states")
-    states = [of_target[leaf] for leaf in pairing.leaves]
+    target_states = leaves_like(target, state.param_states, "param_states")
+    states = [target_states[leaf] for leaf in pairing.leaves]
     step = step_count(state.step)
-    # What was restored may be numpy's, and a variable is to hold arrays of jax.
+    # Restored arrays may be numpy's, and a variable must hold jax's.
     converted = pairing.to_model(target), conversion.opt_state(step, states)
     params, opt_state = unshared(jax.tree.map(jnp.asarray, converted))
     tx = FromDefinition.of(conversion.transformation(), definition, hyper_params, target, pairing)
@@ -93,20 +94,20 @@ def from_nnx(
     *,
     paths: Paths | None = None,
 ) -> Optimizer[Any]:
-    """The legacy optimizer that does what a ``nnx.Optimizer`` does, at its step.
+    """The legacy optimizer that does the same as a ``nnx.Optimizer``, at the same step.
 
     Args:
-      optimizer: one that ``to_nnx`` made, or one with the same chain.
-      model: the model whose parameters it moves.
+      optimizer: the result of ``to_nnx``, or a ``nnx.Optimizer`` with the same chain.
+      model: the model whose parameters the optimizer moves.
       like: an optimizer of the old program, such as ``definition.create(params)``, for its
-        definition and the structure of its target. None: those of the optimizer that ``to_nnx`` was
-        given, if ``tx`` is still the same.
-      paths: what is called otherwise, as for ``to_nnx``, if ``like`` is given.
+        definition and the structure of its target. None takes both from the optimizer that
+        ``to_nnx`` converted, which ``tx`` knows.
+      paths: other paths in the model, as for ``to_nnx``, if ``like`` is given.
 
     Raises:
       ImportError: flax is older than 0.11.
-      TypeError: ``tx`` is another one, and ``like`` is not given.
-      ValueError: the parameters of the model are not those of the target, or the state is that of
+      TypeError: the program replaced ``tx``, and ``like`` is not given.
+      ValueError: the parameters of the model are not those of the target, or the state belongs to
         another transformation.
     """
     refuse_old_nnx("from_nnx")
@@ -132,31 +133,33 @@ def _origin(
     like: Optimizer[Any] | None,
     paths: Paths | None,
 ) -> tuple[Any, Pairing]:
-    """The definition, and which of its parameters is which of the model."""
+    """The definition for a ``nnx.Optimizer``, and the pairing of the target and the model."""
     if like is not None:
         _refuse_optax(like.optimizer_def)
         return like.optimizer_def, parameters.pair(like.target, paths)
     pairing = getattr(optimizer.tx, "pairing", None)
     if pairing is None:
         raise TypeError(
-            "The tx of this nnx.Optimizer does not come from to_nnx(). Give an optimizer of the old"
-            " program whose definition does the same: from_nnx(optimizer, model,"
-            " definition.create(params))."
+            "The `tx` of this nnx.Optimizer does not come from `to_nnx()`. Give an optimizer of the"
+            " old program whose definition does the same: `from_nnx(optimizer, model,"
+            " definition.create(params))`."
         )
     if pairing.model != parameters.treedef:
         raise ValueError(
-            "The model does not have the parameters that to_nnx() was given: is it another one?"
+            "The model does not have the parameters of the model that `to_nnx()` got. Give that"
+            " model, or an optimizer of the old program with `like=`."
         )
     return optimizer.tx.definition, pairing
 
 
 def _beginning_with(opt_state: PyTree) -> optax.GradientTransformation:
-    """A transformation whose first state is this one, for ``nnx.Optimizer``."""
+    """A transformation whose ``init`` returns this state, for ``nnx.Optimizer``."""
     return optax.GradientTransformation(lambda params: opt_state, optax.identity().update)
 
 
 def _refuse_optax(definition: OptimizerDef) -> None:
     if not getattr(definition, "has_param_states", True):
         raise TypeError(
-            "A definition of from_optax is optax already: give its transformation to nnx.Optimizer."
+            "A definition made by `from_optax` is optax already. Give its transformation to"
+            " `nnx.Optimizer`."
         )

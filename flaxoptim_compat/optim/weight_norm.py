@@ -23,8 +23,8 @@ from flaxoptim_compat.bridge.definition import (
     Number,
     OwnCode,
     ParamState,
-    Pick,
-    Place,
+    PickFromTree,
+    PlaceInTree,
     PyTree,
     StateFields,
     StateTrees,
@@ -49,10 +49,10 @@ from flaxoptim_compat.transforms.weight_norm import (
 if TYPE_CHECKING:
     from typing import Self
 
-# What is put around the wrapped definition, which is "inner".
-AROUND: Final = Chain(normed=stage(weight_norm, "inner", decay="wn_decay", eps="wn_eps"))
+# The chain around the transformation of the wrapped definition, which the name "inner" stands for.
+WEIGHT_NORM_CHAIN: Final = Chain(normed=stage(weight_norm, "inner", decay="wn_decay", eps="wn_eps"))
 
-# What a parameter is taken apart into; both are handed to the wrapped definition.
+# The two factors of a parameter. The wrapped definition moves both.
 _FACTORS = ("direction", "scale")
 
 
@@ -79,14 +79,14 @@ class _WeightNormParamState:
 
 
 class Normed:
-    """A formula for the direction and the scale of each parameter, around that of ``inner``."""
+    """The formula ``inner``, applied to the direction and the scale of each parameter."""
 
     def __init__(self, inner: Formula) -> None:
         self._inner = inner
 
     @property
     def state_fields(self) -> StateFields:
-        """The two factors, and what the wrapped definition keeps for them."""
+        """The fields of the two factors, and those that the wrapped definition has for them."""
         return {WeightNormState: {name: name for name in _FACTORS}, **self._inner.state_fields}
 
     @property
@@ -96,21 +96,21 @@ class Normed:
 
     @property
     def splits(self) -> bool:
-        """True if the wrapped definition does not look at other parameters either."""
+        """True if the wrapped definition moves each parameter without a look at the others."""
         return self._inner.splits
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain of the wrapped definition, on directions and scales."""
         inner = self._inner.transformation(values["inner"])
-        return AROUND.transformation({**values, "inner": inner})
+        return WEIGHT_NORM_CHAIN.transformation({**values, "inner": inner})
 
     def expression(self, terms: Values) -> ast.expr:
         """The chain of the wrapped definition, on directions and scales, as a syntax tree."""
         inner = self._inner.expression(terms["inner"])
-        return AROUND.expression({**terms, "inner": inner})
+        return WEIGHT_NORM_CHAIN.expression({**terms, "inner": inner})
 
-    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
-        """The factors for this transformation, the states of both for the wrapped one."""
+    def to_optax(self, states: Sequence[ParamState], place: PlaceInTree) -> StateTrees:
+        """The trees of the factors, and the trees of the wrapped definition's states for them."""
         scaled, inner = _of_wrapped(states)
 
         def place_both(values: Sequence[Leaf]) -> PyTree:
@@ -119,10 +119,12 @@ class Normed:
                 scales[row] = value
             return {"direction": place(values[: len(states)]), "scale": place(scales)}
 
-        mine = {name: place([getattr(each, name) for each in states]) for name in _FACTORS}
-        return {WeightNormState: mine, **self._inner.to_optax(inner, place_both)}
+        factors = {name: place([getattr(state, name) for state in states]) for name in _FACTORS}
+        return {WeightNormState: factors, **self._inner.to_optax(inner, place_both)}
 
-    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
+    def from_optax(
+        self, nodes: Nodes, old: Sequence[ParamState], pick: PickFromTree
+    ) -> list[ParamState]:
         """One state for each parameter, out of the factors and the wrapped definition's states."""
         scaled, inner = _of_wrapped(old)
 
@@ -131,21 +133,22 @@ class Normed:
             return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
 
         moved = self._inner.from_optax(nodes, inner, pick_both)
-        scale_states = [each.scale_state for each in old]
+        scale_states = [state.scale_state for state in old]
         for row, state in zip(scaled, moved[len(old) :], strict=True):
             scale_states[row] = state
         node = nodes[WeightNormState]
         columns = (moved[: len(old)], scale_states, pick(node.direction), pick(node.scale))
-        return [_WeightNormParamState(*each) for each in zip(*columns, strict=True)]
+        return [_WeightNormParamState(*fields) for fields in zip(*columns, strict=True)]
 
 
 def _of_wrapped(states: Sequence[ParamState]) -> tuple[list[int], list[ParamState]]:
-    """Which parameters have a scale, and the wrapped definition's states: directions, then scales.
+    """The numbers of the parameters with a scale, and the states of the wrapped definition.
 
-    A bias has no scale but the empty tuple.
+    The states of all directions come first, then those of the scales. A bias has the empty tuple in
+    place of a scale.
     """
-    scaled = [row for row, each in enumerate(states) if not isinstance(each.scale, tuple)]
-    directions = [each.direction_state for each in states]
+    scaled = [row for row, state in enumerate(states) if not isinstance(state.scale, tuple)]
+    directions = [state.direction_state for state in states]
     return scaled, directions + [states[row].scale_state for row in scaled]
 
 
@@ -166,7 +169,7 @@ class WeightNorm(OptimizerDef):
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Number = 0, wn_eps: Number = 1e-8
     ) -> None:
-        inside = "Normalise in optax: from_optax(transforms.weight_norm(tx))."
+        inside = "Normalise in optax: `from_optax(transforms.weight_norm(tx))`."
         refuse_as_part(wrapped_optimizer, "WeightNorm", inside)
         self.wrapped_optimizer = wrapped_optimizer
         super().__init__(_WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps))
@@ -183,14 +186,15 @@ class WeightNorm(OptimizerDef):
         self.wrapped_optimizer.hyper_params = hyper_params.inner
 
     def __copy__(self) -> Self:
-        # Hyper-parameters that are assigned to the copy reach no definition of the original.
+        # With a copy of the wrapped definition, an assignment to the copy never changes the
+        # original.
         made = object.__new__(type(self))
         vars(made).update(vars(self), wrapped_optimizer=copy.copy(self.wrapped_optimizer))
         return made
 
     @property
     def formula(self) -> Formula | None:  # type: ignore[override]
-        """The formula of the wrapped definition, around which the parameters are taken apart."""
+        """The formula of the wrapped definition, applied to directions and scales."""
         inner = self.wrapped_optimizer.formula
         return None if inner is None else Normed(inner)
 
@@ -208,21 +212,21 @@ class WeightNorm(OptimizerDef):
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> HyperParams:
-        """``wn_decay`` and ``wn_eps`` are for this definition, the rest for the wrapped one."""
+        """These hyper-parameters with overrides: all but ``wn_…`` are the wrapped definition's."""
         wrapped = self.wrapped_optimizer
         if not isinstance(hyper_params, _WeightNormHyperParams):
             # With Flax, hyper_params= reached only the wrapped definition.
             hyper_params = self.hyper_params.replace(inner=hyper_params)
         if dataclasses.is_dataclass(hyper_params.inner):
             hp.refuse_unknown(type(self).__name__, overrides, [*hp.flatten(hyper_params)])
-        mine = {name: value for name, value in overrides.items() if name in ("wn_decay", "wn_eps")}
-        rest = {name: value for name, value in overrides.items() if name not in mine}
+        own = {name: value for name, value in overrides.items() if name in ("wn_decay", "wn_eps")}
+        inner = {name: value for name, value in overrides.items() if name not in own}
         if hyper_params.inner is not wrapped.hyper_params:
-            rest["hyper_params"] = hyper_params.inner
-        return hyper_params.replace(inner=wrapped.update_hyper_params(**rest), **mine)
+            inner["hyper_params"] = hyper_params.inner
+        return hyper_params.replace(inner=wrapped.update_hyper_params(**inner), **own)
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """Python numbers as floats; the learning rate is the wrapped definition's."""
+        """These hyper-parameters with Python numbers as floats, and the rate of the wrapped one."""
         if not hasattr(hyper_params, "inner"):
             hyper_params = self.hyper_params.replace(inner=hyper_params)
         hyper_params = hp.read_like(hyper_params, self.hyper_params)
@@ -230,15 +234,19 @@ class WeightNorm(OptimizerDef):
         return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 
     def own_code(self) -> OwnCode:
-        """Where a subclass or what is wrapped has code of its own; one by names steps by itself."""
+        """Where code of the program's own takes part: in a subclass, or in what is wrapped.
+
+        Around a MultiOptimizer, which selects parameters by their names, or another WeightNorm, a
+        step calls the ``apply_gradient`` of the wrapped definition too.
+        """
         code, wrapped = super().own_code(), self.wrapped_optimizer.own_code()
-        by_names = isinstance(self.wrapped_optimizer, MultiOptimizer | WeightNorm)
-        if by_names or wrapped.asks:
+        is_called = isinstance(self.wrapped_optimizer, MultiOptimizer | WeightNorm)
+        if is_called or wrapped.must_be_called:
             return code._replace(step=True)
         return code or OwnCode(elsewhere=bool(wrapped))
 
     def init_state(self, params: PyTree) -> OptimizerState:
-        """The factors of every parameter, and the wrapped definition's state for them."""
+        """The state before the first step: both factors of each parameter, and their states."""
         params = jax.tree.map(jnp.asarray, params)
         direction, scale = split(params, self.hyper_params.wn_eps)
         # A bias is its own direction, but its buffer must not be donated for both.
@@ -248,7 +256,7 @@ class WeightNorm(OptimizerDef):
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """The axes of the parameter for the direction, and of its last dimension for the scale."""
+        """The axes of the state: a direction has the parameter's axes, a scale the last of them."""
         treedef: PyTreeDef = jax.tree.structure(params)
         specs = treedef.unflatten(leaves_like(params, param_axes, "param_axes"))
         factors, inner = _taken_apart(params, state)
@@ -262,7 +270,7 @@ class WeightNorm(OptimizerDef):
     def step_by_own_code(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
-        """The step through the ``apply_gradient`` of a wrapped definition that is no chain."""
+        """The step that calls ``apply_gradient`` of a wrapped definition which is no chain."""
         treedef: PyTreeDef = jax.tree.structure(params)
         factors, inner = _taken_apart(params, state)
         grads = treedef.unflatten(gradient_leaves(params, grads))
@@ -295,18 +303,21 @@ class WeightNorm(OptimizerDef):
         return (*direction, state.scale, state.scale_state, grads[1])
 
     def step_structure(self) -> tuple[object, ...]:
-        """The class, and the structure of the wrapped definition."""
+        """The class, and the step structure of the wrapped definition."""
         return (type(self), self.wrapped_optimizer.step_structure())
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
-        """Flax before 0.4.0 kept ``mult = scale / ‖direction‖`` in place of the two factors."""
+        """The state of one parameter in the layout of Flax 0.5.3.
+
+        Flax before 0.4.0 kept ``mult = scale / ‖direction‖`` in place of the two factors.
+        """
         if not isinstance(entry, Mapping) or "direction_state" not in entry:
             return entry
         upgraded = dict(entry)
         for name in {"direction_state", "scale_state"} & set(entry):
             upgraded[name] = self.wrapped_optimizer.upgrade_param_state(param, entry[name])
         for name in ("scale", "scale_state"):
-            # A bias has neither, for which orbax before 0.7 gives None back.
+            # A bias has neither field; orbax before 0.7 restores None for an empty entry.
             if upgraded.get(name, {}) is None:
                 upgraded[name] = {}
         if "mult" not in entry:
@@ -325,7 +336,7 @@ def _taken_apart(params: PyTree, state: OptimizerState) -> tuple[dict[str, PyTre
     treedef: PyTreeDef = jax.tree.structure(params)
 
     def column(name: str) -> PyTree:
-        return treedef.unflatten([getattr(each, name) for each in states])
+        return treedef.unflatten([getattr(state, name) for state in states])
 
     inner = {name: column(f"{name}_state") for name in _FACTORS}
     return {name: column(name) for name in _FACTORS}, OptimizerState(state.step, inner)

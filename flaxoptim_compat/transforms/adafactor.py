@@ -1,4 +1,4 @@
-"""The stages of Adafactor that optax has, but not with flax.optim's arithmetic, or slower."""
+"""Stages of Adafactor that have other arithmetic in optax than in flax.optim, or are slower."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flaxoptim_compat.transforms.parameters import require_parameters
 def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformation:
     """Run a transformation in float32, its state included, whatever dtype the parameters have.
 
-    Of complex numbers it is given the real part.
+    The transformation gets the real part of complex numbers.
     """
 
     def cast(tree: Any) -> Any:
@@ -34,14 +34,14 @@ def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformat
 
 
 def scale_by_factored_rms(**arguments: Any) -> optax.GradientTransformation:
-    """``optax.scale_by_factored_rms`` that leaves alone what stands in its state for no moments.
+    """``optax.scale_by_factored_rms`` that leaves unused arrays of its state unchanged.
 
-    A parameter has either the two factors of its second moment or the whole of it. In place of the
-    other stands an array of shape (1,), which optax writes anew with each step: two or three
+    The state of a parameter has either the two factors of its second moment or the whole moment.
+    The unused fields have arrays of shape (1,), which optax makes anew in each step: two or three
     kernels for each parameter, and buffers that cannot be reused.
 
     Args:
-      **arguments: those of optax's function.
+      **arguments: the arguments of optax's function.
     """
     inner = optax.scale_by_factored_rms(**arguments)
 
@@ -51,8 +51,8 @@ def scale_by_factored_rms(**arguments: Any) -> optax.GradientTransformation:
         new_updates, new = inner.update(updates, state, params)
 
         def kept(fresh: Any, old: Any, whole: bool) -> Any:
-            # The whole second moment has the shape of the parameter, or of a gradient to which that
-            # broadcasts, and then it is in use.
+            # The whole second moment is in use if it has the shape of the parameter, or of a
+            # gradient to which the parameter broadcasts.
             def choose(leaf: Any, param: Any, grad: Any, moment: Any, before: Any) -> Any:
                 in_use = (moment.shape == jnp.broadcast_shapes(param.shape, grad.shape)) is whole
                 return leaf if in_use or leaf.shape != before.shape else before
@@ -69,9 +69,9 @@ def scale_by_factored_rms(**arguments: Any) -> optax.GradientTransformation:
 
 
 def scale_in_float32(step_size: Any) -> optax.GradientTransformation:
-    """``optax.scale`` with the factor in float32, as an update is that in_float32 made.
+    """``optax.scale`` with the factor in float32, like the update that ``in_float32`` makes.
 
-    In 64 bits an array would widen the update; a plain number does not.
+    A factor with 64 bits would widen the update if it is an array; a plain number does not.
 
     Args:
       step_size: the factor.
@@ -86,8 +86,8 @@ def scale_by_rate_and_parameter_rms(
 
     ``update · (learning_rate · max(√mean(p²), min_scale))``.
 
-    ``optax.adafactor`` multiplies by the two one after the other, which rounds differently, and
-    fixes ``min_scale`` at 1e-3.
+    ``optax.adafactor`` multiplies by both one after the other, which rounds differently, and fixes
+    ``min_scale`` at 1e-3.
 
     Args:
       learning_rate: the step size relative to the size of the parameter.

@@ -14,8 +14,8 @@ def scale_by_sum_of_squares(learning_rate: Any, eps: Any = 1e-8) -> optax.Gradie
 
     ``G' = G + g²``, ``update = learning_rate · g / (√G' + eps)``.
 
-    ``optax.scale_by_rss`` starts ``G`` at 0.1 and adds eps inside the root. The rate belongs in
-    here because flax multiplied by it before it divided, and the last bit depends on that.
+    ``optax.scale_by_rss`` starts ``G`` at 0.1 and adds eps inside the root. The rate is part of
+    this stage because flax multiplied by the rate before the division, which decides the last bit.
 
     Args:
       learning_rate: the step size.

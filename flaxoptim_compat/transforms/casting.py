@@ -1,7 +1,7 @@
-"""Asking for the dtype of an array and changing it, at no cost where there is nothing to do.
+"""The dtype of an array, and the array in another dtype: fast if there is nothing to change.
 
-A trace does this for every array of a state, and jax takes longer to find out that an array has the
-dtype already than all else takes that is done with it between two steps.
+A trace calls these functions for every array of a state. Jax needs more time to find out that an
+array already has the dtype than for everything else between two steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from flaxoptim_compat.versions.of_jax import with_weak_type
 
 
 def dtype_of(leaf: Any) -> Any:
-    """The dtype of an array or a number, as ``jnp.result_type`` has it."""
+    """The dtype of an array or a number, as ``jnp.result_type`` returns it."""
     if isinstance(leaf, jax.Array) and not leaf.weak_type:
         return leaf.dtype
     return jnp.result_type(leaf)
@@ -25,8 +25,8 @@ def dtype_of(leaf: Any) -> Any:
 def with_dtype(array: Any, dtype: Any) -> Any:
     """The result of ``array.astype(dtype)``: the array itself if it has the dtype.
 
-    A number of Python becomes an array. A real dtype takes the real part of complex numbers, which
-    jax will have written out.
+    A Python number becomes an array. A real dtype takes the real part of complex numbers; jax warns
+    of a cast without ``.real``.
     """
     if isinstance(array, jax.Array) and array.dtype == dtype and not array.weak_type:
         return array
@@ -38,7 +38,7 @@ def with_dtype(array: Any, dtype: Any) -> Any:
 
 
 def with_update(param: Any, update: Any) -> Any:
-    """The parameter after ``optax.apply_updates``; what is no array of jax yet stays none."""
+    """The parameter after ``optax.apply_updates``; a numpy array or a Python number stays one."""
     if isinstance(param, jax.Array) or isinstance(update, jax.Array):
         return optax.apply_updates(param, update)
     return param + update

@@ -1,4 +1,4 @@
-"""Leave parameters exactly as they are."""
+"""The transformation that never changes a parameter."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import optax
 
 
 def hold() -> optax.GradientTransformation:
-    """Replace every update by the one that changes no bit of its parameter.
+    """Replace every update by -0.0, which changes no bit of its parameter.
 
-    The update is -0.0: adding 0.0, as ``optax.set_to_zero`` does, turns a parameter of -0.0 into
-    0.0.
+    ``optax.set_to_zero`` adds 0.0, which turns a parameter of -0.0 into 0.0.
     """
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Tracing the same arithmetic once rather than for each leaf."""
+"""A function whose arithmetic is traced once and not for each leaf."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import jax
 
 
 def inlined(function: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """Let a trace take the equations of a function of arrays over from its last trace.
+    """The function, with equations that a trace copies from an earlier trace of the function.
 
-    A function of jax.numpy that is called for each of a thousand leaves of the same shape is traced
-    a thousand times, operation by operation; with this it is traced once, and its equations are
-    copied. On concrete arrays it runs operation by operation as ever: compiled, it would round
-    otherwise.
+    Without this, a function of jax.numpy that is called for a thousand leaves of one shape is
+    traced a thousand times, operation by operation. On concrete arrays the function still runs
+    operation by operation, because compiled code would round otherwise.
 
     Args:
-      function: takes arrays and numbers, and is the same function at every call.
+      function: takes arrays and numbers; must be the same object at every call.
     """
     once = jax.jit(function, inline=True)
 

@@ -16,8 +16,8 @@ def scale_by_lamb_trust_ratio() -> optax.GradientTransformation:
 
     ``update · ‖param‖ / ‖update‖``, and the update itself where ``‖update‖`` is 0.
 
-    ``optax.scale_by_trust_ratio`` uses 1 for a parameter that is all zeros; here that ratio is 0,
-    so such a parameter never moves, as in flax.
+    For a parameter that is all zeros, ``optax.scale_by_trust_ratio`` uses the ratio 1. Here the
+    ratio is 0, so such a parameter never moves, as in flax.
     """
 
     def scaled(update: jax.Array, param: jax.Array) -> jax.Array:

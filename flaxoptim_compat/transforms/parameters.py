@@ -1,4 +1,4 @@
-"""The error of an update that is not given the parameters."""
+"""The error of an update without parameters."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import Any
 
 
 def require_parameters(name: str, params: Any) -> None:
-    """Raise the ValueError of a transformation that cannot do without parameters."""
+    """Refuse an update without the parameters.
+
+    Raises:
+      ValueError: ``params`` is None; the message begins with the name of the transformation.
+    """
     if params is None:
         raise ValueError(
-            f"{name} needs the parameters: give them to update, tx.update(grads, state, params)."
+            f"{name} needs the parameters: call `tx.update(grads, state, params)` with them."
         )

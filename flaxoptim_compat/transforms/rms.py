@@ -1,4 +1,4 @@
-"""The two ways of optax to divide by the size of the gradient, as one."""
+"""Both of optax's transformations that divide by the size of the gradient, as one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def scale_by_rms(
     ``optax.rmsprop`` makes the same choice.
 
     Args:
-      decay: of the averages.
-      eps: added to the root, or inside of it.
-      eps_in_sqrt: whether it is added inside.
+      decay: decay of the averages.
+      eps: added to the root, or inside the root.
+      eps_in_sqrt: whether ``eps`` is added inside the root.
       centered: divide by the standard deviation of the gradient rather than its root mean square.
       bias_correction: divide the averages by ``1 - decay^t``.
     """

@@ -14,7 +14,7 @@ from flaxoptim_compat.transforms.parameters import require_parameters
 
 
 class WeightNormState(NamedTuple):
-    """The two factors of every parameter, and the state of the transformation that moves them."""
+    """Both factors of every parameter, and the state of the transformation that moves them."""
 
     direction: Any
     scale: Any
@@ -22,7 +22,7 @@ class WeightNormState(NamedTuple):
 
 
 def is_normalised(param: Any) -> bool:
-    """True if a parameter is more than one vector: biases and scalars are left as they are."""
+    """True if a parameter is more than one vector: biases and scalars are not normalised."""
     return np.ndim(param) > 0 and param.size > param.shape[-1]
 
 
@@ -42,7 +42,7 @@ def split(params: Any, eps: Any) -> tuple[Any, Any]:
     """Split ``w`` into ``direction = w / scale`` and ``scale = √(Σw² + eps)``.
 
     The sum is over all axes but the last. A parameter that is not normalised is its own direction,
-    and has ``()`` as scale.
+    and ``()`` is its scale.
     """
 
     def scale_of(param: jax.Array) -> Any:
@@ -56,7 +56,7 @@ def split(params: Any, eps: Any) -> tuple[Any, Any]:
 
 
 def merge(direction: Any, scale: Any, eps: Any) -> Any:
-    """Put ``w = direction · scale / √(Σdirection² + eps)`` back together."""
+    """The parameters ``w = direction · scale / √(Σdirection² + eps)``."""
 
     def merged(vector: jax.Array, size: Any) -> jax.Array:
         if not is_normalised(vector):
@@ -68,10 +68,10 @@ def merge(direction: Any, scale: Any, eps: Any) -> Any:
 
 
 def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any) -> tuple[Any, Any]:
-    """The gradients of the two factors, with ``decay · direction`` added to the first.
+    """The gradients of both factors, with ``decay · direction`` added to that of the direction.
 
-    The gradients are what ``jax.vjp`` makes of ``merge``, operation for operation. Outside jit that
-    would run, since jax 0.12, some of these together, and they would be rounded together.
+    These are the operations of ``jax.vjp`` for ``merge``, one by one. Since jax 0.12 ``jax.vjp``
+    would run some of them together outside jit, and round them together.
     """
 
     def of_both(grad: jax.Array, vector: jax.Array, size: Any) -> tuple[jax.Array, Any]:
@@ -88,13 +88,13 @@ def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any)
 
     both = jax.tree.map(of_both, grads, direction, scale)
     of_direction, of_scale = (
-        jax.tree.map(lambda _, each, index=index: each[index], grads, both) for index in (0, 1)
+        jax.tree.map(lambda _, pair, index=index: pair[index], grads, both) for index in (0, 1)
     )
     return of_direction, of_scale
 
 
 def _sum_as_transposed(array: jax.Array) -> jax.Array:
-    """The sum of every output column in its own dtype, where jax.numpy would take a wider one."""
+    """The sum of every output column in the array's own dtype; jax.numpy would use a wider one."""
     axes = tuple(range(array.ndim - 1))
     summed = jax.lax.reduce(array, np.zeros((), array.dtype), jax.lax.add, axes)
     return jax.lax.expand_dims(summed, axes)
@@ -107,12 +107,12 @@ def weight_norm(
 
     ``w = scale · direction / ‖direction‖`` (Salimans and Kingma, 2016,
     https://arxiv.org/abs/1602.07868); the output axis is the last one, and parameters with a single
-    vector, such as biases, go to ``inner`` unchanged. The factors in the state decide: a parameter
-    that was edited from outside returns to their product.
+    vector, such as biases, go to ``inner`` unchanged. Each step starts from the factors in the
+    state: a parameter that was changed outside the step returns to their product.
 
     Args:
-      inner: the transformation, which sees ``{"direction": …, "scale": …}``, and extra arguments as
-        they are.
+      inner: the transformation, which gets ``{"direction": …, "scale": …}``, and extra arguments
+        unchanged.
       decay: coefficient of the decay added to the gradient of the direction.
       eps: added to the squared norm.
     """

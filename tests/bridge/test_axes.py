@@ -26,8 +26,7 @@ def test_parameters_and_moments_of_every_optimizer(name: str) -> None:
         assert_same(restored, reshaped(saved, template))
         (warning,) = caught
         assert str(warning.message).startswith(
-            "A restored array has other axes of size one than the array that it is for: at"
-            " ['target']"
+            "A restored array has other axes of size one than the array in its place: at ['target']"
         )
         assert "strict()" in str(warning.message)
 

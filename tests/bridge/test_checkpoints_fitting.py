@@ -237,7 +237,7 @@ def test_checkpoint_of_a_train_state(make: Any) -> None:
     content = {"optimizer": written(optimizer), "step": np.int32(3)}
     for way in (through_bytes, through_method):
         with refuses(
-            optimizer, "['target', 'state']", "['optimizer', 'step']", "is under 'optimizer'"
+            optimizer, "['target', 'state']", "['optimizer', 'step']", "is in the entry 'optimizer'"
         ):
             way(optimizer, content)
 
@@ -269,7 +269,7 @@ def test_single_checkpoint_into_replicated_arrays(way: Any) -> None:
     optimizer = optim.Adam(0.1).create(PARAMS)
     stacked = jax_utils.replicate(optimizer, jax.devices()[:2])
     message = f"at target/dense/bias expected {array(2, 3)}, found {array(3)}"
-    with strict(), refuses(stacked, message, "restore first and replicate then"):
+    with strict(), refuses(stacked, message, "restore first and replicate afterwards"):
         way(stacked, written(optimizer))
 
 

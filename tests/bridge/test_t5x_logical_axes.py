@@ -192,7 +192,7 @@ def test_optax_behind_the_legacy_api() -> None:
 
 @pytest.mark.parametrize("value", [optim.Adam, None], ids=["class", "None"])
 def test_only_definitions_are_taken(value: Any) -> None:
-    with pytest.raises(TypeError, match=r"takes a definition, such as optim\.Adam"):
+    with pytest.raises(TypeError, match=r"takes a definition, such as `optim\.Adam"):
         t5x.with_logical_axes(value)
     with pytest.raises(TypeError, match="not Optimizer"):
         t5x.with_logical_axes(optim.Adam(0.1).create(PARAMS))  # type: ignore[type-var]

@@ -235,7 +235,10 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     definition = optimizer.optimizer_def
     source, new, state = saved(optimizer, tmp_path), tmp_path / "new", tmp_path / "state"
     text = refused(source, "nnx", definitions=definition, paths={"c": "d"})
-    assert text == "paths has 'c', but no parameter begins with it. There are a, b."
+    assert text == (
+        "No path of a parameter begins with 'c', which is a key of `paths`. The parameters are"
+        " a, b."
+    )
     text = refused(source, "train-state", definitions=definition, paths={"a": "c"})
     assert text.startswith("--paths is for the way to NNX")
     convert_checkpoint(source, new, Settings("nnx", definitions=definition))

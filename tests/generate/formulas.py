@@ -12,7 +12,7 @@ from flaxoptim_compat.catalogue import OPTIMIZERS
 from flaxoptim_compat.formula_text.stages import SHORTHANDS, StageText
 from flaxoptim_compat.optim.formula import parameters_of
 from flaxoptim_compat.optim.kinds import KINDS
-from flaxoptim_compat.optim.weight_norm import AROUND
+from flaxoptim_compat.optim.weight_norm import WEIGHT_NORM_CHAIN
 from tests.generate.generator import Files, Generator
 
 RECORD = Path(formula_text.__file__).with_name("recorded.json")
@@ -22,7 +22,9 @@ ALWAYS = ("optax.chain", "optax.inject_hyperparams", "optax.partition")
 
 def files() -> Files:
     """The record."""
-    stages = {kind.__name__: kind.formula.texts for kind in KINDS} | {"WeightNorm": AROUND.texts}
+    stages = {kind.__name__: kind.formula.texts for kind in KINDS} | {
+        "WeightNorm": WEIGHT_NORM_CHAIN.texts
+    }
     named = {name for each in stages.values() for name in functions_in(each)}
     short = {each.function for each in SHORTHANDS.values()}
     namesakes = {f"optax.{row.namesake}" for row in OPTIMIZERS if row.namesake}

@@ -104,7 +104,7 @@ def test_a_rate_that_only_the_steps_give() -> None:
     injected = optax.inject_hyperparams(optax.lion, static_args=("b1", "b2", "weight_decay"))(0.0)
     assert_same(optimizer.target, plain(injected, (0.1, 0.2, 0.1)))
     with pytest.raises(
-        AssertionError, match=r"create it with from_optax\(lion, learning_rate=\.\.\.\), or pass"
+        AssertionError, match=r"make it with `from_optax\(lion, learning_rate=\.\.\.\)`, or pass"
     ):
         optimizer.apply_gradient(gradients(0))
 
@@ -277,7 +277,7 @@ def test_what_is_refused() -> None:
     definition = from_optax(optax.adam, learning_rate=0.1)
     everything = optim.ModelParamTraversal(lambda path, value: True)
     with pytest.raises(
-        TypeError, match=r"cannot be in a WeightNorm\. Normalise in optax: from_optax"
+        TypeError, match=r"cannot be in a WeightNorm\. Normalise in optax: `from_optax"
     ):
         optim.WeightNorm(definition)
 

@@ -247,7 +247,7 @@ def test_a_focus() -> None:
     again = after.apply_gradient(grads)
     assert_same(again.target["first"]["w"], after.target["first"]["w"] - 0.1, ulps=1.0)
     (state,) = after.state.param_states
-    with pytest.raises(ValueError, match="has no tuple of 1 states"):
+    with pytest.raises(ValueError, match="must be a tuple of 1 states"):
         after.replace(state=optim.OptimizerState(1, state)).apply_gradient(grads)
 
 

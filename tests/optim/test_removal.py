@@ -129,7 +129,7 @@ def test_parts_of_parameters() -> None:
     expected = (
         "flax.optim.MultiOptimizer, and with it create(focus=...), was removed from Flax in 0.6."
         " Exactly the same in optax, after `from flaxoptim_compat import transforms`, where labels"
-        " is a tree like the parameters that holds, for each of them, the position of the"
+        " is a tree like the parameters that holds, for each parameter, the position of the"
         ' traversal that selects it, as in "part_0", or "frozen": optax.partition({"part_0":'
         " transforms.weight_norm(optax.sgd(0.1, momentum=0.8), decay=0.01, eps=1e-8),"
         ' "frozen": transforms.hold()}, labels)'
@@ -162,7 +162,8 @@ def test_code_of_the_users_has_no_expression(name: str) -> None:
     ):
         assert each.optax_expression() is None
         text = each.removal_notice()
-        assert f" does what this {type(each).__name__} does; optimizer.to_train_state() " in text
+        name = type(each).__name__
+        assert f" does what this {name} does. At any step, optimizer.to_train_state() " in text
 
 
 def test_the_class_that_a_subclass_is_made_of_is_named() -> None:

@@ -344,11 +344,11 @@ def test_paths_without_a_counterpart_are_named_on_both_sides() -> None:
     model = model_like({"linear": {"kernel": jnp.ones((2, 3))}, "w": jnp.ones(3)})
     expected = """\
 The parameters of the target and those of the model do not have the same paths.
-Of the target, without one in the model:
+Parameters of the target that the model does not have:
   Dense_0/kernel  float32[2, 3]
-Of the model, without one in the target:
+Parameters of the model that the target does not have:
   linear/kernel  float32[2, 3]
-Say what is called otherwise, whole modules or single parameters, such as"""
+Give the other names of modules or single parameters in `paths`, such as"""
     assert refused(ValueError, optimizer, model).startswith(expected)
     assert "  none\n" in refused(ValueError, optimizer, model_like({"w": jnp.ones(3)}))
     text = refused(ValueError, optimizer, model, paths={"Dense_0": "dense"})
@@ -381,9 +381,12 @@ def test_mistakes_in_paths() -> None:
     optimizer = optim.Adam(0.1).create({"a": jnp.ones(3), "b": jnp.ones(3)})
     model = model_like({"a": jnp.ones(3), "b": jnp.ones(3)})
     text = refused(ValueError, optimizer, model, paths={"c": "a"})
-    assert text == "paths has 'c', but no parameter begins with it. There are a, b."
+    assert text == (
+        "No path of a parameter begins with 'c', which is a key of `paths`. The parameters are"
+        " a, b."
+    )
     text = refused(ValueError, optimizer, model, paths={"a": "b"})
-    assert text == "paths gives a and b the same path, b."
+    assert text == "`paths` gives the parameters a and b the same path, b."
 
 
 def test_definitions_that_cannot_go_on() -> None:
@@ -393,7 +396,7 @@ def test_definitions_that_cannot_go_on() -> None:
     assert "no learning rate provided" in text
     assert "rate" in refused(TypeError, optim.Adam(0.1).create(params), model, rate=1.0)
     text = refused(TypeError, from_optax(optax.lion, learning_rate=0.1).create(params), model)
-    assert text.startswith("A definition of from_optax is optax already")
+    assert text.startswith("A definition made by `from_optax` is optax already")
 
 
 def test_what_cannot_come_back() -> None:
@@ -402,10 +405,10 @@ def test_what_cannot_come_back() -> None:
     optimizer = optim.Adam(0.1).create({"w": jnp.ones(3)})
     model = model_like({"w": jnp.ones(3)})
     by_hand = nnx.Optimizer(model, optax.adam(0.1), wrt=nnx.Param)
-    with pytest.raises(TypeError, match="does not come from to_nnx"):
+    with pytest.raises(TypeError, match="does not come from `to_nnx"):
         from_nnx(by_hand, model)
     moved = to_nnx(optimizer, model)
-    with pytest.raises(ValueError, match="is it another one"):
+    with pytest.raises(ValueError, match="does not have the parameters of the model"):
         from_nnx(moved, model_like({"v": jnp.ones(3)}))
     with pytest.raises(ValueError, match="has no TraceState"):
         from_nnx(moved, model, optim.Momentum(0.1).create({"w": jnp.ones(3)}))

@@ -176,7 +176,7 @@ def test_an_adafactor_that_overrides_what_is_not_asked_is_refused(genuine: Any, 
     decayed = apply(late(genuine), {"w": W}).state.param_states["w"].v
     np.testing.assert_allclose(decayed, W * W / 2, rtol=1e-6)
     for step in (apply, jax.jit(apply)):
-        with pytest.raises(TypeError, match="Late overrides _decay_rate_pow, which the Adafactor"):
+        with pytest.raises(TypeError, match=r"Late overrides `_decay_rate_pow`\. The Adafactor"):
             step(late(optim), {"w": W})
 
 

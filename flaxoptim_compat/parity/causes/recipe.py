@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import optax
 
 from flaxoptim_compat.bridge.definition import Values
-from flaxoptim_compat.optim.formula import DESCENT, RATE, Stage, stage
+from flaxoptim_compat.optim.formula import DESCENT_STAGE, RATE_STAGE, Stage, stage
 
 if TYPE_CHECKING:
     from typing import Self
@@ -88,9 +88,9 @@ def _taken_apart(stages: Mapping[str, Stage]) -> Iterator[tuple[str, Stage]]:
     """The stages with the learning rate, and the change of sign, by themselves."""
     rate = stage(optax.scale, "learning_rate")
     for name, each in stages.items():
-        if each is RATE:
+        if each is RATE_STAGE:
             yield "rate", rate
-            yield "descent", DESCENT
+            yield "descent", DESCENT_STAGE
         elif "learning_rate" in each.positional and name != "rate":
             yield name, dataclasses.replace(each, positional=(1.0, *each.positional[1:]))
             yield "rate", rate

@@ -6,7 +6,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, RATE_STAGE, Chain, stage
 
 
 @struct.dataclass
@@ -31,8 +31,8 @@ class Lion(OptimizerDef):
             b2="beta2",
             keeps={optax.ScaleByLionState: {"mu": "grad_ema"}},
         ),
-        decay=DECAY,
-        rate=RATE,
+        decay=DECAY_STAGE,
+        rate=RATE_STAGE,
     )
 
     def __init__(self, learning_rate=None, beta1=0.9, beta2=0.99, weight_decay=0.0):

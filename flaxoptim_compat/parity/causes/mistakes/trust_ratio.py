@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.optim.formula import DECAY, stage
+from flaxoptim_compat.optim.formula import DECAY_STAGE, stage
 from flaxoptim_compat.parity.causes.mistake import Mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
@@ -27,7 +27,7 @@ def _of_the_sum(recipe: Recipe) -> Recipe | None:
         return None
     trust = stage(optax.scale_by_trust_ratio, trust_coefficient="trust_coefficient", eps="eps")
     rest = recipe.without("layer_rate").stages
-    return recipe.with_stages(decay=DECAY, trust=trust, **rest)
+    return recipe.with_stages(decay=DECAY_STAGE, trust=trust, **rest)
 
 
 MISTAKES = (
