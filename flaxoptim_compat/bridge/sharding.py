@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 
 from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState, PyTree
-from flaxoptim_compat.bridge.trees import Path, leaves_like
+from flaxoptim_compat.bridge.trees import KeyPath, leaves_like
 
 # The functions that programs call. The other ones are for this package.
 __all__ = ["fsdp_specs", "shardings", "specs"]
@@ -190,7 +190,7 @@ def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> PyT
     entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
     known = {path: (param, spec) for (path, param), spec in entries}
 
-    def of_array(path: Path, array: Leaf) -> PartitionSpec:
+    def of_array(path: KeyPath, array: Leaf) -> PartitionSpec:
         at = _param_path(path, known)
         if at is None:
             return PartitionSpec()
@@ -221,7 +221,7 @@ def _of_converted(
     return opt_state_specs
 
 
-def _param_path(path: Path, known: Container[Path]) -> Path | None:
+def _param_path(path: KeyPath, known: Container[KeyPath]) -> KeyPath | None:
     """The path of a parameter inside the path of an array: the last one; None without any."""
     for end in range(len(path), -1, -1):
         for start in range(end + 1):
@@ -230,7 +230,7 @@ def _param_path(path: Path, known: Container[Path]) -> Path | None:
     return None
 
 
-def _of_factor(path: Path, array: Leaf, param: Leaf, spec: PyTree) -> PartitionSpec | None:
+def _of_factor(path: KeyPath, array: Leaf, param: Leaf, spec: PyTree) -> PartitionSpec | None:
     """The PartitionSpec of Adafactor's mean over one of the two largest dimensions, or None."""
     shape = np.shape(param)
     means_over = {GetAttrKey("v_row"): -1, GetAttrKey("v_col"): -2}

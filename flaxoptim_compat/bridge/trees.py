@@ -17,7 +17,7 @@ from jax.tree_util import PyTreeDef, keystr, tree_flatten_with_path
 from flaxoptim_compat.bridge.definition import Leaf, ParamState, PyTree
 
 # The keys on the way to a leaf.
-Path: TypeAlias = tuple[Any, ...]
+KeyPath: TypeAlias = tuple[Any, ...]
 
 
 def _is_frozen(node: PyTree) -> bool:
@@ -117,7 +117,7 @@ def _first_difference(target: PyTree, tree: PyTree, what: str) -> str:
     )
 
 
-def _difference(target: PyTree, tree: PyTree, path: Path) -> tuple[Path, str, str] | None:
+def _difference(target: PyTree, tree: PyTree, path: KeyPath) -> tuple[KeyPath, str, str] | None:
     """The first path at which two trees differ, and the nodes there in words; None if they fit.
 
     The tree fits if it has a subtree in place of a leaf of the target.

@@ -1,4 +1,4 @@
-"""Tables of arrays, and sizes that people can read."""
+"""Tables of arrays, and short texts for sizes, values and names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
-from flaxoptim_compat.checkpoint_files.trees import Path
+from flaxoptim_compat.checkpoint_files.trees import TreePath
 from flaxoptim_compat.columns import in_columns
 
 Item = TypeVar("Item")
@@ -17,7 +17,7 @@ _MOST_ROWS = 100
 
 
 def size_text(size: int) -> str:
-    """A number of bytes in a unit that suits it."""
+    """A number of bytes as a text with a fitting unit, such as ``1.2 MB``."""
     value, unit = float(size), "B"
     for larger in ("kB", "MB", "GB", "TB"):
         if value < 1000:
@@ -27,35 +27,35 @@ def size_text(size: int) -> str:
 
 
 def value_text(value: Any) -> str:
-    """A scalar as it reads, anything longer in short."""
+    """The text of a scalar, or a short text for anything longer."""
     if isinstance(value, StoredArray):
         if value.shape:
             return f"shape {'×'.join(map(str, value.shape))}"
         value = value.read().item()
     if isinstance(value, float):
         return f"{value:.6g}"
-    # Of a text as large as the file no more than is shown.
+    # Cut first, because a text may be as large as the file.
     short = value[:_LONGEST_TEXT] if isinstance(value, str | bytes) else value
     return shortened(repr(short), _LONGEST_TEXT)
 
 
-def name_text(path: Path) -> str:
-    """The names that lead to an entry, as far as a line has room for them."""
+def name_text(path: TreePath) -> str:
+    """The names that lead to an entry, cut to the length of a line."""
     return shortened("/".join(path)) or "(the whole file)"
 
 
 def shortened(text: str, length: int = _LONGEST_NAME) -> str:
-    """A text, or as much as fits of one that is longer."""
+    """The text, cut to the length and marked with ``…`` if it is longer."""
     return text if len(text) <= length else f"{text[:length]}…"
 
 
 def table(names: Sequence[str], items: Sequence[Item], row: Callable[[Item], Sequence[str]]) -> str:
-    """The first rows below the names, in columns, and how many more there are.
+    """A table with the names of the columns, the first rows, and the number of further rows.
 
     Args:
-      names: of the columns.
-      items: what there is a row for.
-      row: what a row says.
+      names: the names of the columns.
+      items: the items, with a row for each.
+      row: takes an item to the texts of its row.
     """
     rows = [row(item) for item in items[:_MOST_ROWS]]
     lines = in_columns([names, *rows], right=[names.index("size")])

@@ -1,4 +1,4 @@
-"""Which optimizer keeps which fields, so that a checkpoint can be read without importing jax."""
+"""The fields of each optimizer's state, by which a checkpoint is recognised without jax."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def _by_fields(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
-    """{fields: the optimizers that have exactly these}"""
-    found: dict[Key, tuple[str, ...]] = {}
+    """The dict {fields: names of the optimizers that have exactly these fields}."""
+    by_fields: dict[Key, tuple[str, ...]] = {}
     for fields, name in pairs:
-        found[fields] = (*found.get(fields, ()), name)
-    return found
+        by_fields[fields] = (*by_fields.get(fields, ()), name)
+    return by_fields
 
 
-# {fields of the state of one parameter: the optimizers that have exactly these}
+# {fields of the state of one parameter: the optimizers that have exactly these fields}
 LEGACY_KINDS = _by_fields((frozenset(row.state), row.name) for row in PLAIN)
-# Up to Flax 0.2.2, which knew no centering.
+# Up to Flax 0.2.2, RMSProp had no centering.
 LEGACY_KINDS[frozenset({"v"})] = ("RMSProp",)
 
 
 def _read(state: str) -> dict[str, str]:
-    """{field of an optax state: field of the legacy state, or "" for what is no moment}"""
-    return dict(each.partition("=")[::2] for each in state.split())
+    """The dict {field of an optax state: field of the legacy state, or "" for no moment}."""
+    return dict(field.partition("=")[::2] for field in state.split())
 
 
-# {fields of all optax states that a parameter has a part in: the optimizers they belong to}
+# {fields of all optax states with a value for a parameter: the optimizers with these states}
 OPTAX_KINDS = _by_fields(
     (frozenset(tuple(_read(state)) for state in states), row.name)
     for row in PLAIN
     for states in row.optax_states
 )
 
-# Which field is which, for both directions:
-# {fields of an optax state: {one that has a value for every parameter: field of the legacy state}}
+# For both directions of a conversion:
+# {fields of an optax state: {field with a value for each parameter: field of the legacy state}}
 OPTAX_STATES: dict[frozenset[str], dict[str, str]] = {
     frozenset(_read(state)): {field: legacy for field, legacy in _read(state).items() if legacy}
     for row in PLAIN
     for states in row.optax_states
     for state in states
 } | {
-    # Of a definition with code of its own, whose whole state is in one field.
+    # A definition with code of its own has its whole state in one field.
     frozenset({"count", "param_states"}): {"param_states": ""},
 }
 
@@ -58,13 +58,13 @@ WEIGHT_NORM_ENTRIES = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
+class OptimizerKind:
     """The kind of optimizer that moves a parameter, as far as the fields of its state tell.
 
     Args:
-      names: the optimizers that have these fields; none, if no optimizer of flax.optim does.
-      weight_norm: whether they are wrapped in WeightNorm.
-      fields: those that are in use, of what WeightNorm wraps if it does.
+      names: the optimizers with these fields; empty if no optimizer of flax.optim has them.
+      weight_norm: whether the optimizer is wrapped in WeightNorm.
+      fields: the fields in use, of the wrapped optimizer if there is a WeightNorm.
     """
 
     names: tuple[str, ...]

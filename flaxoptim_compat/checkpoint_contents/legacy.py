@@ -1,4 +1,4 @@
-"""The state of a flax.optim Optimizer: which optimizer, and which Flax wrote it."""
+"""The state of a flax.optim Optimizer: the kind of optimizer, and the Flax that wrote the state."""
 
 from __future__ import annotations
 
@@ -6,53 +6,57 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flaxoptim_compat.checkpoint_contents.fields import LEGACY_KINDS, WEIGHT_NORM_ENTRIES, Kind
+from flaxoptim_compat.checkpoint_contents.fields import (
+    LEGACY_KINDS,
+    WEIGHT_NORM_ENTRIES,
+    OptimizerKind,
+)
 from flaxoptim_compat.checkpoint_files.stored import is_index
 
 
-def kind_of_entry(entry: Any) -> Kind | None:
-    """The kind of optimizer that moves the parameter with this state; None where nothing does."""
+def kind_of_entry(entry: Any) -> OptimizerKind | None:
+    """The kind of optimizer that moves the parameter with this state; None if it is frozen."""
     if entry is None:
         return None
     if not isinstance(entry, Mapping):
-        return Kind((), fields=("a single array",))
+        return OptimizerKind((), fields=("a single array",))
     names = frozenset(entry)
     if names in WEIGHT_NORM_ENTRIES:
         inner = kind_of_entry(entry["direction_state"])
         if inner is None or inner.weight_norm or not inner.names:
-            return Kind((), fields=tuple(entry))
+            return OptimizerKind((), fields=tuple(entry))
         return dataclasses.replace(inner, weight_norm=True)
-    # A field that is not in use, such as the mean of an RMSProp without centering, is None.
+    # A field that is not in use is None, such as the mean of an RMSProp without centering.
     fields = tuple(name for name in entry if entry[name] is not None)
-    return Kind(LEGACY_KINDS.get(names, ()), fields=fields)
+    return OptimizerKind(LEGACY_KINDS.get(names, ()), fields=fields)
 
 
 def is_list_of_states(state: Any) -> bool:
-    """True for the state of a MultiOptimizer of Flax 0.3.2 or earlier: one for each optimizer."""
+    """True for a list of states, as MultiOptimizer had it up to Flax 0.3.2: one per optimizer."""
     if not isinstance(state, Mapping) or not state:
         return False
     return all(
         is_index(name)
-        and isinstance(each, Mapping)
-        and set(each) == {"step", "param_states"}
-        and isinstance(each["param_states"], Mapping)
-        for name, each in state.items()
+        and isinstance(child, Mapping)
+        and set(child) == {"step", "param_states"}
+        and isinstance(child["param_states"], Mapping)
+        for name, child in state.items()
     )
 
 
 def states_of_list(state: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The states of the optimizers in such a state of a MultiOptimizer, in their order."""
+    """The states in a list of states, in the order of the optimizers."""
     for name in sorted(state, key=int):
         yield state[name]
 
 
 def generation(optimizer: Mapping[str, Any]) -> str:
-    """Which releases of Flax wrote an optimizer in this layout, in words."""
+    """The layout of an optimizer in words: the last release of Flax that wrote it."""
     target, state = optimizer["target"], optimizer["state"]
     listed = is_list_of_states(state)
     states = list(states_of_list(state)) if listed else [state]
-    entries = [each.get("param_states") for each in states]
-    if any(type(each["step"]) is int for each in states):
+    entries = [one_state.get("param_states") for one_state in states]
+    if any(type(one_state["step"]) is int for one_state in states):
         last = "0.2.2"
     elif listed:
         last = "0.3.2"
@@ -71,7 +75,7 @@ def _is_numbered(node: Mapping[str, Any]) -> bool:
 
 def _any(tree: Any, test: Any) -> bool:
     if isinstance(tree, list):
-        return any(_any(each, test) for each in tree)
+        return any(_any(child, test) for child in tree)
     if not isinstance(tree, Mapping):
         return False
     return bool(test(tree)) or any(_any(child, test) for child in tree.values())

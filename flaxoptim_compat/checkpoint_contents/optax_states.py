@@ -1,4 +1,4 @@
-"""The state of an optax transformation: where in it the moments of the parameters are."""
+"""The state of an optax transformation, and the places of the moments in the state."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from flaxoptim_compat.checkpoint_contents.fields import (
     OPTAX_KINDS,
     OPTAX_STATES,
     WEIGHT_NORM_STATE,
-    Kind,
+    OptimizerKind,
 )
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
-from flaxoptim_compat.checkpoint_files.trees import Path
+from flaxoptim_compat.checkpoint_files.trees import TreePath
 
 _FACTORS = {"direction", "scale"}
 _INJECTED = {"count", "hyperparams", "inner_state"}
@@ -21,33 +21,33 @@ _INJECTED = {"count", "hyperparams", "inner_state"}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Moments:
-    """A named tuple of an optax state that holds a value for every parameter that it moves.
+    """A named tuple of an optax state that holds a value for every parameter of an optimizer.
 
     Args:
-      path: where in the optax state it stands.
+      path: the path of the named tuple in the optax state.
       node: its fields by name.
-      fields: the names of those that are trees like the parameters.
+      fields: the names of the fields that are trees like the parameters.
       weight_norm: whether it is inside ``weight_norm``, and has directions and scales.
     """
 
-    path: Path
+    path: TreePath
     node: Mapping[str, Any]
     fields: tuple[str, ...]
     weight_norm: bool
 
-    def covers(self, parameter: Path) -> bool:
+    def covers(self, parameter: TreePath) -> bool:
         """True if the moments have values for this parameter."""
         tree = self.node[self.fields[0]]
         if self.weight_norm and frozenset(self.node) != WEIGHT_NORM_STATE:
-            factors = [self.node[field] for field in self.fields]
-            if not all(isinstance(each, Mapping) and set(each) >= _FACTORS for each in factors):
+            trees = [self.node[field] for field in self.fields]
+            if not all(isinstance(each, Mapping) and set(each) >= _FACTORS for each in trees):
                 return False
             tree = tree["direction"]
         for name in parameter:
             if not isinstance(tree, Mapping) or name not in tree:
                 return False
             tree = tree[name]
-        # What stands in place of a masked parameter: an empty named tuple, or None in orbax.
+        # In place of a masked parameter there is an empty named tuple, or None in orbax.
         if tree is None or (self.fields == ("param_states",) and not tree):
             return False
         return not isinstance(tree, Mapping) or self.fields == ("param_states",)
@@ -64,16 +64,16 @@ def _has_arrays(tree: Any) -> bool:
 
 
 def moments(opt_state: Any) -> list[Moments]:
-    """All such named tuples of an optax state, in its order."""
+    """All moments in an optax state, in the order of the state."""
     return [each for each in _walk(opt_state, (), False) if isinstance(each, Moments)]
 
 
-def left_over(opt_state: Any) -> list[Path]:
-    """The paths of arrays in an optax state that are neither moments, nor counts or rates."""
+def left_over(opt_state: Any) -> list[TreePath]:
+    """The paths of arrays in an optax state that are no moments, no counts and no rates."""
     return [each for each in _walk(opt_state, (), False) if not isinstance(each, Moments)]
 
 
-def _walk(node: Any, path: Path, weight_norm: bool) -> Iterator[Moments | Path]:
+def _walk(node: Any, path: TreePath, weight_norm: bool) -> Iterator[Moments | TreePath]:
     if isinstance(node, StoredArray | int | float | complex):
         if path[-1:] != ("count",):
             yield path
@@ -93,32 +93,33 @@ def _walk(node: Any, path: Path, weight_norm: bool) -> Iterator[Moments | Path]:
             yield from _walk(child, (*path, name), weight_norm)
 
 
-def kind_of_moments(found: list[Moments], parameter: Path) -> Kind | None:
-    """The kind of optimizer that moves a parameter; None if only others have moments."""
-    mine = [each for each in found if each.covers(parameter)]
-    if found and not mine:
+def kind_of_moments(found: list[Moments], parameter: TreePath) -> OptimizerKind | None:
+    """The kind of optimizer that moves a parameter; None if only other parameters have moments."""
+    covering = [each for each in found if each.covers(parameter)]
+    if found and not covering:
         return None
-    weight_norm = any(frozenset(each.node) == WEIGHT_NORM_STATE for each in mine)
-    inner = [each for each in mine if frozenset(each.node) != WEIGHT_NORM_STATE]
+    weight_norm = any(frozenset(each.node) == WEIGHT_NORM_STATE for each in covering)
+    inner = [each for each in covering if frozenset(each.node) != WEIGHT_NORM_STATE]
     states = frozenset(tuple(sorted(each.node)) for each in inner)
     repeated = len(states) < len(inner)
     names = () if repeated else OPTAX_KINDS.get(states, ())
-    return Kind(names, weight_norm, tuple(field for each in inner for field in each.fields))
+    fields = tuple(field for each in inner for field in each.fields)
+    return OptimizerKind(names, weight_norm, fields)
 
 
 def injected(opt_state: Any) -> list[Mapping[str, Any]]:
-    """The states of ``inject_hyperparams`` in an optax state, one for each optimizer in it."""
+    """The states of ``inject_hyperparams`` in an optax state, one for each optimizer."""
     if not isinstance(opt_state, Mapping):
         return []
     if set(opt_state) >= _INJECTED and isinstance(opt_state["hyperparams"], Mapping):
         return [opt_state]
-    return [each for child in opt_state.values() for each in injected(child)]
+    return [state for child in opt_state.values() for state in injected(child)]
 
 
 def with_inner_states(opt_state: Any) -> Any:
-    """The same state with each ``inner_state`` that is empty; NNX leaves out what is."""
+    """The state with each empty ``inner_state`` added, because NNX leaves out empty nodes."""
     names = frozenset(opt_state) if isinstance(opt_state, Mapping) else WEIGHT_NORM_STATE
-    # Below are trees like the parameters, which may be called anything.
+    # Moments have trees like the parameters below them, whose names may be anything.
     if names in OPTAX_STATES or names == WEIGHT_NORM_STATE:
         return opt_state
     if names == _FACTORS:
@@ -128,16 +129,16 @@ def with_inner_states(opt_state: Any) -> Any:
     return {"inner_state": {}, **children} if is_injected else children
 
 
-def may_be_frozen_or_not(opt_state: Any, kinds: Collection[Kind | None]) -> bool:
+def may_be_frozen_or_not(opt_state: Any, kinds: Collection[OptimizerKind | None]) -> bool:
     """True if parameters without moments may be frozen, or moved by GradientDescent, or both.
 
     Args:
       opt_state: the optax state.
-      kinds: what ``kind_of_moments`` says of all parameters.
+      kinds: the kind of each parameter, from ``kind_of_moments``.
     """
     parts = injected(opt_state)
     if parts and all(moments(part["inner_state"]) for part in parts):
-        # As to_train_state makes it, and no part of it is GradientDescent.
+        # A state of to_train_state, and no part of it is GradientDescent.
         return False
     return None in kinds or (not moments(opt_state) and _is_masked(opt_state))
 

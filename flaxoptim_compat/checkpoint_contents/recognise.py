@@ -1,4 +1,4 @@
-"""Finding the optimizers in a checkpoint, wherever in the tree they stand."""
+"""Finds the optimizers in a checkpoint, at any place in the tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from flaxoptim_compat.checkpoint_contents.fields import Kind
+from flaxoptim_compat.checkpoint_contents.fields import OptimizerKind
 from flaxoptim_compat.checkpoint_contents.legacy import (
     generation,
     is_list_of_states,
@@ -24,12 +24,12 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     with_inner_states,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
-from flaxoptim_compat.checkpoint_files.trees import Path, at, leaves_of
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at, leaves_of
 from flaxoptim_compat.printable import one_line
 
-Form = Literal["legacy", "train-state", "nnx"]
+OptimizerForm = Literal["legacy", "train-state", "nnx"]
 # The entries of each form in a checkpoint.
-_ENTRIES: dict[Form, tuple[str, ...]] = {
+_ENTRIES: dict[OptimizerForm, tuple[str, ...]] = {
     "legacy": ("target", "state"),
     "train-state": ("step", "params", "opt_state"),
     "nnx": ("model", "optimizer"),
@@ -38,11 +38,11 @@ _STATE = {"step", "param_states"}
 
 
 class Parameter(NamedTuple):
-    """A parameter of an optimizer: ``kind`` is None where nothing moves it."""
+    """A parameter of an optimizer; ``kind`` is None for a frozen parameter."""
 
-    path: Path
+    path: TreePath
     value: Any
-    kind: Kind | None
+    kind: OptimizerKind | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,32 +50,32 @@ class FoundOptimizer:
     """An optimizer in a checkpoint.
 
     Args:
-      path: where in the tree it stands.
+      path: the path of the optimizer in the tree.
       form: ``legacy``, an Optimizer of flax.optim; ``train-state``, a TrainState with optax; or
         ``nnx``, the parameters of a NNX model beside its nnx.Optimizer.
-      node: the mapping at that path; of a nnx.Optimizer, that of the TrainState that it could be.
-      parameters: in the order of the tree.
-      kinds: all kinds, each once.
-      layout: who wrote it, in words.
+      node: the mapping at that path; for a nnx.Optimizer, the mapping of the same TrainState.
+      parameters: the parameters, in the order of the tree.
+      kinds: all kinds of optimizers, each once.
+      layout: the layout in words, with the writer.
       parts_unknown: whether the file does not tell which parameters its optimizers move.
     """
 
-    path: Path
-    form: Form
+    path: TreePath
+    form: OptimizerForm
     node: Mapping[str, Any]
     parameters: tuple[Parameter, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[OptimizerKind, ...]
     layout: str
     parts_unknown: bool = False
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The names in the checkpoint that are the optimizer's; others only stand beside them."""
+        """The names of the optimizer's entries; other entries may be beside them."""
         return _ENTRIES[self.form]
 
     @property
     def alone(self) -> bool:
-        """True if no other entries stand beside the optimizer's."""
+        """True if there are no other entries beside the optimizer's."""
         inside = _ENTRIES["train-state"] if self.form == "nnx" else self.entries
         return set(self.node) <= {*inside}
 
@@ -91,14 +91,14 @@ class FoundOptimizer:
 
     @property
     def frozen(self) -> int:
-        """How many parameters nothing moves, as far as the file tells."""
+        """The number of parameters that no optimizer moves, as far as the file tells."""
         if self.parts_unknown:
             return 0
         return sum(parameter.kind is None for parameter in self.parameters)
 
     @functools.cached_property
     def step(self) -> Any:
-        """The number of steps done: an int, or an array if there are copies; None if unknown."""
+        """The number of steps done: an int, or an array for copies on devices; None if unknown."""
         return number(self._stored_step)
 
     @property
@@ -111,30 +111,30 @@ class FoundOptimizer:
         return state["step"]
 
     def check_step(self) -> None:
-        """See that the step is one.
+        """Refuse a step that no training reaches, such as NaN.
 
         Raises:
-          CheckpointError: it is none that any training reaches, such as NaN.
+          CheckpointError: the step is no such number.
         """
         stored, step = self._stored_step, self.step
         is_step = stored is None or (step is not None and all(map(_is_step, np.ravel(step))))
-        # An nnx checkpoint keeps it in a variable, of which others know.
+        # An nnx checkpoint may keep the step in a variable, which is a mapping here.
         if not is_step and not isinstance(stored, Mapping):
             shown = stored if step is None else step
             raise CheckpointError(
                 f"The optimizer at {self.place} has the step {shown!r:.60}, which is no number of"
-                " steps that a training could have done. The file is damaged, or is none of an"
-                " optimizer: use an earlier one."
+                " steps that a training could have done. The file is damaged, or holds no"
+                " optimizer: use an earlier checkpoint."
             )
 
 
 def _is_step(number_of_steps: Any) -> bool:
-    # Flax and optax count in int32. NaN is not in any range.
+    # Flax and optax count in int32. The comparison is false for NaN.
     return bool(0 <= number_of_steps < 2**31) and number_of_steps == int(number_of_steps)
 
 
 def number(value: Any) -> Any:
-    """The value of a stored number or array of numbers; None if it is neither."""
+    """The value of a stored number or array of numbers; None for anything else."""
     if isinstance(value, StoredArray) and value.dtype.kind in "iuf":
         values = value.read()
         return values.item() if values.size == 1 else values
@@ -142,34 +142,34 @@ def number(value: Any) -> Any:
 
 
 def find_optimizers(tree: Any) -> list[FoundOptimizer]:
-    """All optimizers in a tree, in its order."""
-    return list(_found(tree, ())) if isinstance(tree, Mapping) else []
+    """All optimizers in a tree, in the order of the tree."""
+    return list(_optimizers_in(tree, ())) if isinstance(tree, Mapping) else []
 
 
-def _found(node: Mapping[str, Any], path: Path) -> Iterator[FoundOptimizer]:
-    found = None
+def _optimizers_in(node: Mapping[str, Any], path: TreePath) -> Iterator[FoundOptimizer]:
+    optimizer = None
     if _is_legacy(node):
-        found = _legacy(node, path)
+        optimizer = _legacy(node, path)
     elif "params" in node and "opt_state" in node:
-        found = _train_state(node, path)
+        optimizer = _train_state(node, path)
     elif _is_nnx(node):
-        found = _nnx(node, path)
-    if found is not None:
-        yield found
+        optimizer = _nnx(node, path)
+    if optimizer is not None:
+        yield optimizer
     for name, child in node.items():
-        if isinstance(child, Mapping) and (found is None or name not in found.entries):
-            yield from _found(child, (*path, name))
+        if isinstance(child, Mapping) and (optimizer is None or name not in optimizer.entries):
+            yield from _optimizers_in(child, (*path, name))
 
 
 def _is_legacy(node: Mapping[str, Any]) -> bool:
     state = node.get("state")
     if "target" not in node or not isinstance(state, Mapping):
         return False
-    # An npz file has no place for what is empty, as all states of GradientDescent are.
+    # An npz file cannot hold empty entries, such as the states of GradientDescent.
     return ("step" in state and set(state) <= _STATE) or is_list_of_states(state)
 
 
-def _legacy(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
+def _legacy(node: Mapping[str, Any], path: TreePath) -> FoundOptimizer:
     target, state = node["target"], node["state"]
     listed = is_list_of_states(state)
     if listed:
@@ -181,10 +181,10 @@ def _legacy(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
     else:
         entries = [{} for _ in parameters_of(target)]
     kinds = [kind_of_entry(entry) for entry in entries]
-    # A list of states does not say which of its entries is whose.
-    owned = [None] * len(entries) if listed else kinds
+    # A list of states does not tell which parameter an entry belongs to.
+    known_kinds = [None] * len(entries) if listed else kinds
     parameters = [
-        Parameter(where, value, owned[index] if index < len(owned) else None)
+        Parameter(where, value, known_kinds[index] if index < len(known_kinds) else None)
         for index, (where, value) in enumerate(parameters_of(target))
     ]
     return FoundOptimizer(
@@ -192,11 +192,11 @@ def _legacy(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
     )
 
 
-def _train_state(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
+def _train_state(node: Mapping[str, Any], path: TreePath) -> FoundOptimizer:
     params, opt_state = node["params"], node["opt_state"]
-    found = moments(opt_state)
+    all_moments = moments(opt_state)
     parameters = [
-        Parameter(where, value, kind_of_moments(found, where))
+        Parameter(where, value, kind_of_moments(all_moments, where))
         for where, value in parameters_of(params)
     ]
     kinds = [parameter.kind for parameter in parameters]
@@ -220,20 +220,20 @@ def _is_nnx(node: Mapping[str, Any]) -> bool:
     return is_model and isinstance(optimizer, Mapping) and "opt_state" in optimizer
 
 
-def _nnx(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
+def _nnx(node: Mapping[str, Any], path: TreePath) -> FoundOptimizer:
     beside = {name: child for name, child in node.items() if name not in _ENTRIES["nnx"]}
     optimizer = {**node["optimizer"], "params": node["model"]}
     optimizer["opt_state"] = with_inner_states(optimizer["opt_state"])
-    found = _train_state({**beside, **optimizer}, path)
-    layout = found.layout.replace("a TrainState", "a nnx.Optimizer")
-    return dataclasses.replace(found, form="nnx", layout=layout)
+    train_state = _train_state({**beside, **optimizer}, path)
+    layout = train_state.layout.replace("a TrainState", "a nnx.Optimizer")
+    return dataclasses.replace(train_state, form="nnx", layout=layout)
 
 
-def _each_once(kinds: list[Kind | None]) -> tuple[Kind, ...]:
+def _each_once(kinds: list[OptimizerKind | None]) -> tuple[OptimizerKind, ...]:
     return tuple(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
-def parameters_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def parameters_of(tree: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
     """The arrays and numbers of a tree with their paths."""
     for where, leaf in leaves_of(tree, path):
         if isinstance(leaf, StoredArray | int | float | complex):

@@ -20,7 +20,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
 )
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
-from flaxoptim_compat.checkpoint_files.trees import Path, leaves_of, size_of
+from flaxoptim_compat.checkpoint_files.trees import TreePath, leaves_of, size_of
 from flaxoptim_compat.printable import one_line
 
 _OLD_SHAPES = """
@@ -30,16 +30,16 @@ _OLD_SHAPES = """
 
 
 def summary(checkpoint: Checkpoint) -> str:
-    """The file, every optimizer in it with its parameters, and what stands beside them."""
+    """The text of ``checkpoint inspect``: the file, its optimizers, and its other entries."""
     tree = checkpoint.tree
-    found = find_optimizers(tree)
-    sections = [_heading(checkpoint, found)]
-    sections += [_optimizer(each) for each in found]
-    inside = {(*each.path, entry) for each in found for entry in each.entries}
+    optimizers = find_optimizers(tree)
+    sections = [_heading(checkpoint, optimizers)]
+    sections += [_optimizer(each) for each in optimizers]
+    inside = {(*each.path, entry) for each in optimizers for entry in each.entries}
     beside = list(leaves_of(tree, without=inside))
     if beside:
-        title = "Beside that:" if found else "Entries:"
-        rows = table(("name", "shape", "dtype", "size"), beside, lambda each: _row(*each))
+        title = "Other entries:" if optimizers else "Entries:"
+        rows = table(("name", "shape", "dtype", "size"), beside, lambda entry: _row(*entry))
         sections.append(f"{title}\n\n{rows}")
     return "\n\n".join(sections)
 
@@ -54,17 +54,19 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     ]
     if len(steps) > 1:
         others = ", ".join(f"{each.step:g}" for each in steps)
-        lines.append(f"The newest of {len(steps)} in the directory, those of steps {others}.")
+        lines.append(
+            f"The newest of {len(steps)} checkpoints in the directory, at the steps {others}."
+        )
     if not found:
         lines.append(
             "No optimizer: neither 'target' beside 'state', as flax.optim wrote them, nor 'params'"
-            " beside 'opt_state', as a TrainState has them, nor 'model' beside 'optimizer', as NNX."
+            " beside 'opt_state', as in a TrainState, nor 'model' beside 'optimizer', as in NNX."
         )
     return "\n".join(lines)
 
 
 def _optimizer(found: FoundOptimizer) -> str:
-    kinds = " and ".join(map(str, found.kinds)) or "no optimizer that moves anything"
+    kinds = " and ".join(map(str, found.kinds)) or "no optimizer that moves a parameter"
     lines = [
         f"Optimizer at {shortened(found.place)}",
         f"  kind      {kinds}{_frozen(found)}",
@@ -81,11 +83,11 @@ def _optimizer(found: FoundOptimizer) -> str:
         lines.append(f"  settable  {', '.join(rates) or 'nothing: the rates are in the program'}")
     owners = {parameter.kind for parameter in found.parameters}
     names = ("parameter", "shape", "dtype", "size", *(["optimizer"] if len(owners) > 1 else []))
-    nothing = "unknown" if found.parts_unknown else "frozen"
+    without_kind = "unknown" if found.parts_unknown else "frozen"
 
-    def row(each: Parameter) -> tuple[str, ...]:
-        kind = nothing if each.kind is None else str(each.kind)
-        return (*_row(each.path, each.value), *([kind] if len(owners) > 1 else []))
+    def row(parameter: Parameter) -> tuple[str, ...]:
+        kind = without_kind if parameter.kind is None else str(parameter.kind)
+        return (*_row(parameter.path, parameter.value), *([kind] if len(owners) > 1 else []))
 
     arrays = [each.value for each in found.parameters]
     size = sum(each.nbytes for each in arrays if isinstance(each, StoredArray))
@@ -96,8 +98,8 @@ def _optimizer(found: FoundOptimizer) -> str:
 
 
 def _old_shapes(found: FoundOptimizer) -> Iterator[str]:
-    """A remark on parameters in the shapes that GroupNorm had, if there are any."""
-    layers: dict[Path, dict[str, Any]] = {}
+    """A remark on parameters with the old shapes of GroupNorm, if there are any."""
+    layers: dict[TreePath, dict[str, Any]] = {}
     for each in found.parameters:
         layers.setdefault(each.path[:-1], {})["/".join(each.path[-1:])] = each.value
     old = [
@@ -106,7 +108,7 @@ def _old_shapes(found: FoundOptimizer) -> Iterator[str]:
         if layer.keys() <= {"scale", "bias"} and all(map(_has_ones_before, layer.values()))
         for name in layer
     ]
-    # In a copy for one device each array has an axis before its own.
+    # Copies for devices have one more axis before the axes of each array.
     first = {getattr(each.value, "shape", ())[:1] for each in found.parameters}
     if old and first != {(1,)}:
         yield _OLD_SHAPES.format(_count(len(old), "parameter"), old[0])
@@ -119,7 +121,7 @@ def _has_ones_before(value: Any) -> bool:
 
 def _frozen(found: FoundOptimizer) -> str:
     if found.parts_unknown:
-        return "; which of them moves which parameter is not in the file"
+        return "; the file does not tell which optimizer moves which parameter"
     if not found.frozen or not found.kinds:
         return ""
     return f" for a part, {_count(found.frozen, 'parameter')} frozen"
@@ -144,7 +146,7 @@ def _moments(found: FoundOptimizer) -> str:
     return f"{', '.join(fields)}, {size_text(size_of(state))}" if fields else "none"
 
 
-def _row(path: Path, leaf: Any) -> tuple[str, ...]:
+def _row(path: TreePath, leaf: Any) -> tuple[str, ...]:
     name = name_text(path)
     if isinstance(leaf, StoredArray):
         shape = "×".join(map(str, leaf.shape)) or "scalar"
@@ -159,5 +161,5 @@ def _numbers(arrays: Sequence[Any]) -> int:
     )
 
 
-def _count(number_of: int, one: str, many: str = "") -> str:
-    return f"{number_of:,} {one if number_of == 1 else many or one + 's'}"
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

@@ -1,4 +1,4 @@
-"""Which definition, given or guessed, moves which parameters of an optimizer in a checkpoint."""
+"""The definition of an optimizer in a checkpoint: from the user, or from its state's fields."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.train_state import Conversion
-from flaxoptim_compat.checkpoint_contents.fields import Kind, alternatives
+from flaxoptim_compat.checkpoint_contents.fields import OptimizerKind, alternatives
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.checkpoint_files.trees import Path, at
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at
 from flaxoptim_compat.formula_text.stages import label_of
 from flaxoptim_compat.optim.legacy_loop import formula_of
 
-# Where a TrainState has the learning rate: in opt_state.hyperparams, built in, or in a function of
-# the step. Their states differ.
+# The place of the learning rate in a TrainState: in opt_state.hyperparams, built in, or in a
+# function of the step. The states of these three differ.
 Rate = Literal["settable", "fixed", "scheduled"]
 
 _BY_DEFINITION = (
-    "Give its definition as your old program made it: --definition 'optim.{0}(...)' with the"
-    " arguments that it had, or MODULE:NAME of it, or of a function that returns it."
+    "Give the definition of your old program: --definition 'optim.{0}(...)' with the same"
+    " arguments, or MODULE:NAME of the definition or of a function that returns the definition."
 )
 
 
@@ -38,12 +38,13 @@ class Choice(NamedTuple):
     """A definition for an optimizer in a checkpoint.
 
     Args:
-      name: its class.
-      assignments: what moves which parameter, by its number in the order of jax.
-      remark: what was taken for granted; empty if nothing was.
-      guessed: whether it was read off the fields, which do not tell the hyper-parameters.
-      in_optax: whether it is an optax transformation of the user's, with no assignments.
-      rate: where the TrainState has the learning rate.
+      name: the name of the definition's class.
+      assignments: the definitions, and the parameters that each one moves, by number in jax's
+        order.
+      remark: the hyper-parameters that were assumed; empty without an assumption.
+      guessed: whether the definition comes from the fields, which do not tell hyper-parameters.
+      in_optax: whether the choice is an optax transformation of the user's, without assignments.
+      rate: the place of the learning rate in the TrainState.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Choice(NamedTuple):
     rate: Rate = "settable"
 
     def conversion(self, params: Any) -> Conversion:
-        """Between the legacy state of these parameters and the state of the TrainState."""
+        """The conversion between the legacy state of these parameters and the TrainState's."""
         settable = self.rate == "settable"
         return Conversion(
             self.assignments,
@@ -72,48 +73,47 @@ class Choice(NamedTuple):
         return any(isinstance(rate, float) and math.isnan(rate) for rate in rates)
 
 
-def kept(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
-    """No definition, for an optimizer whose moments are only put elsewhere."""
+def without_definition(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
+    """The choice for an optimizer whose moments only move to other places: no definition."""
     return Choice(" and ".join(map(str, found.kinds)), (), guessed=False, in_optax=in_optax)
 
 
-def given(definition: Any, params: Any, rate: Rate) -> Choice:
-    """The definition that the user names.
+def from_definition(definition: Any, params: Any, rate: Rate) -> Choice:
+    """The choice of the definition that the user gives.
 
     Args:
-      definition: of a legacy optimizer. A hyper-parameter that is ``...`` has some value.
+      definition: a legacy definition. A hyper-parameter that is ``...`` has an unknown value.
       params: the parameters; only their shapes and dtypes count.
-      rate: where the TrainState has the learning rate.
+      rate: the place of the learning rate in the TrainState.
     """
-    found: list[Assignment] = []
+    assigned: list[Assignment] = []
 
     # Filters of a MultiOptimizer ask for shapes and dtypes, which traced parameters have.
     def assign(traced: Any) -> None:
         count = len(jax.tree.leaves(traced))
-        found.extend(definition.assign(definition.hyper_params, traced, range(count)))
+        assigned.extend(definition.assign(definition.hyper_params, traced, range(count)))
 
     jax.eval_shape(assign, params)
     assignments = [
         dataclasses.replace(each, hyper_params=_complete(each.definition, each.hyper_params))
-        for each in found
+        for each in assigned
     ]
     return _with_rate(Choice(type(definition).__name__, assignments, guessed=False), rate)
 
 
 def _complete(definition: Any, hyper_params: Any) -> Any:
-    """These hyper-parameters, with NaN for what is not said: the first step shows it."""
+    """The hyper-parameters with NaN for unknown values, which the first step would show."""
     values = hp.flatten(hyper_params)
-    unsaid = {name for name, value in values.items() if value is ...}
+    unknown = {name for name, value in values.items() if value is ...}
     if values.get("learning_rate", 0.0) is None:
-        unsaid.add("learning_rate")
-    hyper_params = hp.with_values(hyper_params, dict.fromkeys(unsaid, math.nan))
-    return (
-        hyper_params if definition.own_code().must_be_called else definition.normalise(hyper_params)
-    )
+        unknown.add("learning_rate")
+    hyper_params = hp.with_values(hyper_params, dict.fromkeys(unknown, math.nan))
+    own = definition.own_code()
+    return hyper_params if own.must_be_called else definition.normalise(hyper_params)
 
 
 def _with_rate(choice: Choice, rate: Rate) -> Choice:
-    """The choice with the learning rate there; a schedule is any function of the step."""
+    """The choice with the learning rate at a place; the schedule is any function of the step."""
     if rate != "scheduled":
         return choice._replace(rate=rate)
     schedule = {"learning_rate": lambda step: step * math.nan}
@@ -124,16 +124,17 @@ def _with_rate(choice: Choice, rate: Rate) -> Choice:
     return choice._replace(rate=rate, assignments=scheduled)
 
 
-def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
-    """The definition that the fields of an optimizer tell.
+def from_fields(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
+    """The choice of a definition with the fields of an optimizer.
 
     Args:
       found: the optimizer.
-      name: that of a definition, which decides where several fit.
-      rate: where the TrainState has the learning rate.
+      name: the name of a definition, which decides if several fit.
+      rate: the place of the learning rate in the TrainState.
 
     Raises:
-      CheckpointError: none fits, or several whose checkpoints differ; the message names them.
+      CheckpointError: no definition fits, or several whose TrainStates differ do; the message names
+        them.
     """
     _refuse_unknown(found)
     if found.form != "legacy":
@@ -161,23 +162,23 @@ def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
 
 
 def _layout(choice: Choice) -> str:
-    """The structure of an optax state without parameters, which tells definitions apart."""
+    """The structure of the optax state without parameters; it differs between definitions."""
     return str(jax.tree.structure(_empty_state(choice)))
 
 
 def _empty_state(choice: Choice) -> Any:
-    """The state dict of no parameters."""
+    """The state dict of the optax state without parameters."""
     empty = [dataclasses.replace(each, leaves=()) for each in choice.assignments]
     return serialization.to_state_dict(Conversion(empty, ()).opt_state(0, []))
 
 
 def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
-    """The choice whose chain has its moments where they were found, or the first.
+    """The choice whose chain has its moments at the paths of the checkpoint; else the first one.
 
-    A checkpoint of NNX does not have the parts of a chain that have no state.
+    A checkpoint of NNX leaves out the parts of a chain without a state.
     """
 
-    def place(choice: Choice) -> Path:
+    def place(choice: Choice) -> TreePath:
         (*_, last) = [(), *(each.path for each in moments(_empty_state(choice)["inner_state"]))]
         return last
 
@@ -191,25 +192,25 @@ def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
 
 
 def _ambiguous(found: FoundOptimizer, layouts: Sequence[Sequence[Choice]]) -> str:
-    where = f"its state has the fields {', '.join(found.kinds[0].fields)}"
+    fields = f"the fields of the state are {', '.join(found.kinds[0].fields)}"
     names = list(dict.fromkeys(choice.name for layout in layouts for choice in layout))
     if len(names) == 1:
         remark = layouts[0][0].remark
         return (
-            f"{where}, those of {names[0]}. The TrainState depends on hyper-parameters that are not"
-            f" in the file. --optimizer {names[0]} takes {remark}. If it had others, the"
-            f" definition decides. {_BY_DEFINITION.format(names[0])}"
+            f"{fields}, those of {names[0]}. The TrainState depends on hyper-parameters that are"
+            f" not in the file. --optimizer {names[0]} assumes {remark}. For other values, give"
+            f" the definition. {_BY_DEFINITION.format(names[0])}"
         )
     flags = alternatives([f"--optimizer {name}" for name in names])
     return (
-        f"{where}, which are those of {alternatives(names)}, and their TrainStates differ. Say"
-        f" which it was: {flags}, without weight decay. A --definition decides too, and gives the"
-        f" learning rate, such as --definition 'optim.{names[0]}(0.001, weight_decay=0.1)'."
+        f"{fields}, those of {alternatives(names)}, whose TrainStates differ. Name the optimizer:"
+        f" {flags}, without weight decay. A --definition names the optimizer too, with its learning"
+        f" rate, such as --definition 'optim.{names[0]}(0.001, weight_decay=0.1)'."
     )
 
 
-def _fitting(found: FoundOptimizer, kind: Kind) -> list[Choice]:
-    """All definitions of a kind, for the parameters of this kind."""
+def _fitting(found: FoundOptimizer, kind: OptimizerKind) -> list[Choice]:
+    """The choices of all definitions with the fields of a kind, for the parameters of this kind."""
     in_order = sorted(found.parameters, key=lambda parameter: parameter.path)
     leaves = tuple(index for index, each in enumerate(in_order) if each.kind == kind)
     fitting = []
@@ -223,29 +224,30 @@ def _fitting(found: FoundOptimizer, kind: Kind) -> list[Choice]:
 
 
 def _refuse_unknown(found: FoundOptimizer) -> None:
-    strange = [kind for kind in found.kinds if not kind.names]
-    if strange:
+    unknown = [kind for kind in found.kinds if not kind.names]
+    if unknown:
         raise CheckpointError(
-            f"it is {strange[0]}. Name its definition with --definition MODULE:NAME, such as"
-            " train:definition for `definition` in train.py, or a function there that returns it."
+            f"the kind is {unknown[0]}. Name the definition with --definition MODULE:NAME, such as"
+            " train:definition for `definition` in train.py, or a function that returns the"
+            " definition."
         )
     if found.parts_unknown or (found.form == "legacy" and len(found.kinds) > 1):
         kinds = ", ".join(map(str, found.kinds))
         raise CheckpointError(
-            f"several optimizers move it, or none moves a part of it ({kinds}). Which of them"
-            " moves which parameter is not in the file."
+            f"several optimizers move the parameters, or some are frozen ({kinds}). The file does"
+            " not tell which optimizer moves which parameter."
             f" {_BY_DEFINITION.format('MultiOptimizer')}"
         )
     if not found.kinds:
         raise CheckpointError(
-            f"nothing moves its parameters. {_BY_DEFINITION.format('MultiOptimizer')}"
+            f"no optimizer moves the parameters. {_BY_DEFINITION.format('MultiOptimizer')}"
         )
 
 
 def _options(
-    name: str, found: FoundOptimizer, kind: Kind
+    name: str, found: FoundOptimizer, kind: OptimizerKind
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """The hyper-parameters that shape a TrainState, each way that the fields leave open."""
+    """All values, with a remark, of the hyper-parameters that shape a TrainState."""
     if name == "RMSProp":
         yield {"centered": bool({"mg", "mu"} & set(kind.fields))}, ""
     elif name == "Adafactor":
@@ -262,7 +264,7 @@ def _options(
 
 
 def _has_momentum(found: FoundOptimizer) -> bool:
-    """True if any ``m`` of Adafactor is in use; one that is not has shape (1,)."""
+    """True if any ``m`` of Adafactor is in use; an unused ``m`` has shape (1,)."""
     if found.form != "legacy":
         return "ema" in found.kinds[0].fields
     states = found.node["state"]["param_states"]

@@ -1,4 +1,4 @@
-"""The report of a conversion, and what to write in the program that restores the result."""
+"""The report of a conversion, with code for the program that restores the result."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any, Literal
 
 from flaxoptim_compat.checkpoint_contents.array_table import size_text, value_text
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
-from flaxoptim_compat.checkpoint_contents.recognise import Form
+from flaxoptim_compat.checkpoint_contents.recognise import OptimizerForm
 from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted
 from flaxoptim_compat.checkpoint_files.trees import arrays, size_of
 
 _RATE = """\
-A legacy checkpoint holds no learning rate. It is NaN in the new one. A program that gives one to
-each step needs nothing; any other sets it once:
+A legacy checkpoint holds no learning rate, so the learning rate is NaN in the new checkpoint. A
+program that gives a rate to each step needs nothing. Any other program sets the rate once:
 
   {} = 0.001  # yours
 
---definition knows it, and other hyper-parameters, from your old program."""
+With --definition, the conversion takes the rate and other hyper-parameters from the old program."""
 
 _RATES = """\
 A legacy checkpoint holds no learning rates, and the definition has none for a part of the
-parameters. They are NaN in the new one. A program that gives them to each step needs nothing; any
-other sets the hyperparams["learning_rate"] of each part."""
+parameters. These rates are NaN in the new checkpoint. A program that gives rates to each step needs
+nothing. Any other program sets the hyperparams["learning_rate"] of each part."""
 
 _LEFT_BEHIND = "{} left behind: a legacy program has hyper-parameters in its definition."
 
@@ -76,17 +76,17 @@ def report(
     path: str,
     tree: Any,
     format_: Literal["msgpack", "orbax"],
-    to: Form,
+    to: OptimizerForm,
     converted: Sequence[Converted],
 ) -> str:
-    """The text of a report: what was done and what to do next.
+    """The text of a report: the conversions, and the next steps.
 
     Args:
-      path: of the new checkpoint.
-      tree: what is in it.
-      format_: how it is written.
-      to: the form of the optimizers in it.
-      converted: these.
+      path: the path of the new checkpoint.
+      tree: its contents.
+      format_: its format.
+      to: the form of its optimizers.
+      converted: its optimizers.
     """
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]
@@ -94,22 +94,24 @@ def report(
     restore = "Restore"
     lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
     if to == "train-state" and not any(each.choice.guessed for each in converted):
-        lines.append("A program written by rewrite --to optax restores it as it is.")
+        lines.append("A program written by rewrite --to optax restores the file without changes.")
         restore = "Otherwise restore"
     sections = ["\n".join(lines), f"{restore} {_how_to_restore(path, format_, to, converted)}"]
     sections += _about_rates(to, converted)
     return "\n\n".join(sections)
 
 
-def _line(each: Converted, to: Form) -> str:
+def _line(each: Converted, to: OptimizerForm) -> str:
     step = each.found.step
     at_step = "" if step is None else f" at step {step}"
-    remark = f", taken to have {each.choice.remark}" if each.choice.remark else ""
-    now = "as it was" if each.found.form == to else f"now {FORMS[to]}"
+    remark = f", with {each.choice.remark} assumed" if each.choice.remark else ""
+    now = "unchanged" if each.found.form == to else f"now {FORMS[to]}"
     return f"Optimizer at {each.found.place}: {each.choice.name}{at_step}{remark}, {now}."
 
 
-def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Converted]) -> str:
+def _how_to_restore(
+    path: str, format_: str, to: OptimizerForm, converted: Sequence[Converted]
+) -> str:
     if to == "nnx":
         return _how_to_restore_nnx(path, format_, converted)
     name, template, setup = "optimizer", "optimizer", ""
@@ -125,7 +127,9 @@ def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Conve
     code = _RESTORE[format_].format(path=path, name="everything", template="everything", setup="")
     places = " and ".join(each.found.place for each in converted)
     new = "the new TrainState" if setup else template
-    return f"it into what you saved, with {new}\nat {places}, all else as it was:\n\n{code}"
+    return (
+        f"it into the object that you saved, with {new}\nat {places}, all else unchanged:\n\n{code}"
+    )
 
 
 def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted]) -> str:
@@ -135,11 +139,11 @@ def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted])
     if not first.alone:
         code += "\n  restored = {name: restored[name] for name in ('model', 'optimizer')}"
     others = [each.found.place for each in converted[1:]]
-    more = f"\n\nSo are those at {' and '.join(others)}." if others else ""
+    more = f"\n\nRestore those at {' and '.join(others)} in the same way." if others else ""
     return f"it with\n\n{code}{_INTO_NNX}{more}"
 
 
-def _about_rates(to: Form, converted: Sequence[Converted]) -> list[str]:
+def _about_rates(to: OptimizerForm, converted: Sequence[Converted]) -> list[str]:
     if to != "legacy":
         lacking = [each.choice for each in converted if each.choice.lacks_rate()]
         if not lacking:

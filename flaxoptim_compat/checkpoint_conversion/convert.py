@@ -1,4 +1,4 @@
-"""Converting the optimizers in a checkpoint, wherever they stand, and nothing else in it."""
+"""Converts the optimizers in a checkpoint, at any place in the tree, and nothing else."""
 
 from __future__ import annotations
 
@@ -13,8 +13,18 @@ import optax
 
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.pairing import Paths
-from flaxoptim_compat.checkpoint_contents.recognise import Form, FoundOptimizer, find_optimizers
-from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed, kept
+from flaxoptim_compat.checkpoint_contents.recognise import (
+    FoundOptimizer,
+    OptimizerForm,
+    find_optimizers,
+)
+from flaxoptim_compat.checkpoint_conversion.choice import (
+    Choice,
+    Rate,
+    from_definition,
+    from_fields,
+    without_definition,
+)
 from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
 from flaxoptim_compat.checkpoint_conversion.nnx import as_train_state, nnx_entries, with_empty_parts
 from flaxoptim_compat.checkpoint_conversion.stored_trees import as_written, plain
@@ -22,10 +32,10 @@ from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_opt_state import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.checkpoint_files.trees import Path, at, leaves_of, with_children
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at, leaves_of, with_children
 from flaxoptim_compat.versions.of_jax import enable_x64
 
-FORMS: dict[Form, str] = {
+FORMS: dict[OptimizerForm, str] = {
     "train-state": "a TrainState",
     "nnx": "a nnx.Optimizer",
     "legacy": "a legacy optimizer",
@@ -37,9 +47,9 @@ class Converted:
     """An optimizer that was converted.
 
     Args:
-      found: the optimizer as it was.
-      choice: the definition that it was taken for.
-      reshaping: of its parameters; None where nobody asked for it.
+      found: the optimizer before the conversion.
+      choice: its definition.
+      reshaping: the new shapes of its parameters; None without ``like``.
     """
 
     found: FoundOptimizer
@@ -48,21 +58,21 @@ class Converted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Settings:
-    """What a conversion is told.
+class ConversionSettings:
+    """The settings of a conversion.
 
     Args:
-      to: the form: ``train-state``, ``nnx`` or ``legacy``.
-      name: that of a definition, where several fit the fields of a state.
-      definitions: the definition of the optimizer, or the optax transformation that takes its
-        place, or a dict of them by path; what is not given is read off the fields.
-      paths: which parameters are called otherwise in another form, from or to NNX.
-      rate: where a TrainState has the learning rate.
-      like: parameters with the shapes that those of the optimizer are to have, or a dict of them by
+      to: the new form: ``train-state``, ``nnx`` or ``legacy``.
+      name: the name of a definition, which decides if several fit the fields of a state.
+      definitions: the definition of the optimizer, or the optax transformation in its place, or a
+        dict of these by path. Without one, the fields of the state decide.
+      paths: other paths of parameters in the other form, from or to NNX.
+      rate: the place of the learning rate in a TrainState.
+      like: parameters with the new shapes of the optimizer's parameters, or a dict of these by
         path.
     """
 
-    to: Form
+    to: OptimizerForm
     name: str | None = None
     definitions: Any = None
     paths: Paths | None = None
@@ -70,48 +80,49 @@ class Settings:
     like: Any = None
 
 
-def convert(tree: Any, settings: Settings) -> tuple[Any, list[Converted]]:
-    """The tree of a checkpoint with its optimizers in another form; their arrays are not read.
+def convert(tree: Any, settings: ConversionSettings) -> tuple[Any, list[Converted]]:
+    """The tree of a checkpoint with its optimizers in another form; no array is read.
 
-    If there is nothing to convert, or it cannot be done exactly, it is refused.
+    Raises:
+      CheckpointError: there is nothing to convert, or an optimizer cannot be converted exactly.
     """
     to = settings.to
-    found = find_optimizers(tree)
-    for each in found:
-        each.check_step()
-    to_convert = [each for each in found if each.form != to or settings.like is not None]
+    optimizers = find_optimizers(tree)
+    for found in optimizers:
+        found.check_step()
+    to_convert = [each for each in optimizers if each.form != to or settings.like is not None]
     if not to_convert:
-        raise _nothing_to_convert(found, to)
+        raise _nothing_to_convert(optimizers, to)
     if settings.paths and "nnx" not in {to, *(each.form for each in to_convert)}:
         raise CheckpointError(
             "--paths is for the way to NNX, or from there: a TrainState has the paths of the old"
-            " program."
+            " program. Leave out --paths."
         )
     by_path = _by_path(settings.definitions, to_convert)
     _refuse_unused_name(settings.name, [each for each in to_convert if each.place not in by_path])
     shapes = shapes_by_place(settings.like, [each.place for each in to_convert])
-    inside = {(*each.path, entry) for each in found for entry in each.entries}
+    inside = {(*each.path, entry) for each in optimizers for entry in each.entries}
     converted = []
-    for each in to_convert:
-        if each.form == to:
-            new, choice = _as_it_is(at(tree, each.path), each)
+    for found in to_convert:
+        if found.form == to:
+            new, choice = _unchanged(at(tree, found.path), found)
         else:
-            new, choice = _converted(each, settings, by_path.get(each.place))
+            new, choice = _converted(found, settings, by_path.get(found.place))
         reshaping = None
-        if each.place in shapes:
-            new, reshaping = _reshaped(each, new, shapes[each.place])
+        if found.place in shapes:
+            new, reshaping = _reshaped(found, new, shapes[found.place])
             tree = reshaping.copies(tree, inside)
-        tree = _replaced(tree, each, new, each.path)
-        converted.append(Converted(each, choice, reshaping))
+        tree = _replaced(tree, found, new, found.path)
+        converted.append(Converted(found, choice, reshaping))
     return tree, converted
 
 
-def _as_it_is(node: Mapping[str, Any], found: FoundOptimizer) -> tuple[Any, Choice]:
-    """The entries of an optimizer that has the form already."""
+def _unchanged(node: Mapping[str, Any], found: FoundOptimizer) -> tuple[Any, Choice]:
+    """The entries of an optimizer that already has the form."""
     if found.form == "legacy":
         node = _with_named_fields(found).node
     entries = {name: node[name] for name in found.entries if name in node}
-    return entries, kept(found)
+    return entries, without_definition(found)
 
 
 def _reshaped(
@@ -124,14 +135,16 @@ def _reshaped(
         raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {error}") from None
 
 
-def _converted(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
+def _converted(
+    found: FoundOptimizer, settings: ConversionSettings, definition: Any
+) -> tuple[Any, Choice]:
     try:
         found = _with_named_fields(found)
         with _precision_of(found):
             _refuse_no_arrays(found)
             return _entries(found, settings, definition)
     except ValueError as error:
-        # What the bridge says when it restores an optimizer in a program.
+        # The bridge's message is about restoring an optimizer in a program.
         reason = str(error).removeprefix("Cannot restore the optimizer: ")
         reason = reason.removesuffix(" Nothing was restored.")
         raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {reason}") from error
@@ -140,20 +153,22 @@ def _converted(found: FoundOptimizer, settings: Settings, definition: Any) -> tu
             raise
         # The filters of a MultiOptimizer, and a definition of the user's, may raise anything.
         raise CheckpointError(
-            f"Cannot convert the optimizer at {found.place}: its definition raises"
+            f"Cannot convert the optimizer at {found.place}: the definition raises"
             f" {type(error).__name__}: {error}"
         ) from error
 
 
 def _precision_of(found: FoundOptimizer) -> contextlib.AbstractContextManager[None]:
-    """Let jax take parameters of 64 bits as they are, if there are any, as their program did."""
+    """A block in which jax keeps 64 bits, if a parameter has 64 bits, as in its program."""
     dtypes = [getattr(each.value, "dtype", None) for each in found.parameters]
     if any(dtype in (np.float64, np.complex128) for dtype in dtypes):
         return enable_x64(True)
     return contextlib.nullcontext()
 
 
-def _entries(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
+def _entries(
+    found: FoundOptimizer, settings: ConversionSettings, definition: Any
+) -> tuple[Any, Choice]:
     if found.form == "nnx":
         found = as_train_state(found, settings.paths)
     if settings.to != "nnx":
@@ -161,32 +176,36 @@ def _entries(found: FoundOptimizer, settings: Settings, definition: Any) -> tupl
     if found.form == "legacy":
         train_state, choice = _moved(found, settings, definition)
     elif definition is not None:
-        raise CheckpointError("it is in optax already, and needs no definition.")
+        raise CheckpointError(
+            "the optimizer is in optax already and needs no definition. Leave out --definition."
+        )
     else:
-        train_state, choice = found.node, kept(found)
+        train_state, choice = found.node, without_definition(found)
     return as_written(nnx_entries(train_state, settings.paths)), choice
 
 
-def _moved(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
-    """The entries of a legacy optimizer as those of a TrainState, and the other way round."""
+def _moved(
+    found: FoundOptimizer, settings: ConversionSettings, definition: Any
+) -> tuple[Any, Choice]:
+    """The entries of a TrainState for a legacy optimizer, or the other way round."""
     if found.form == "nnx" and settings.to == "train-state":
         raise CheckpointError(
-            "from NNX the way to a TrainState is by way of the legacy form: convert it --to legacy,"
-            " and that --to train-state."
+            "no conversion leads from NNX directly to a TrainState. Convert the checkpoint --to"
+            " legacy first, and the result --to train-state."
         )
     params = plain(found.node[found.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
         if found.form != "legacy":
             raise CheckpointError(
-                "its definition is an optax transformation, but the way back to flax.optim needs a"
-                " legacy definition, or none."
+                "the given definition is an optax transformation. Give a legacy definition, or"
+                " none, to convert back to flax.optim."
             )
         new = optax_dict(found, params, definition)
-        return as_written(new), kept(found, in_optax=True)
+        return as_written(new), without_definition(found, in_optax=True)
     if definition is None:
-        choice = guessed(found, settings.name, settings.rate)
+        choice = from_fields(found, settings.name, settings.rate)
     else:
-        choice = given(definition, params, settings.rate)
+        choice = from_definition(definition, params, settings.rate)
     if found.form == "legacy":
         new = train_state_dict(params, found.node["state"], choice)
     else:
@@ -197,7 +216,7 @@ def _moved(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[
 
 
 def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
-    """The optimizer with names for the fields of namedtuples, which once had numbers in files."""
+    """The optimizer with the fields of named tuples by name; old files have numbers."""
     if found.form != "legacy":
         return found
     node = checkpoints.fields_by_name({name: found.node[name] for name in found.entries})
@@ -206,27 +225,30 @@ def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
 
 
 def _refuse_no_arrays(found: FoundOptimizer) -> None:
-    """Refuse texts as parameters, and Python's integers that are too large for an array of jax."""
+    """Refuse parameters that are texts, or Python integers too large for a jax array."""
     integers = np.iinfo(jnp.result_type(int))
     for path, leaf in leaves_of(found.node[found.entry_of_parameters]):
         is_text = isinstance(leaf, str | bytes)
         if is_text or (isinstance(leaf, int) and not integers.min <= leaf <= integers.max):
-            raise CheckpointError(f"the parameter {'/'.join(path)} is no array, but {leaf!r:.40}.")
+            raise CheckpointError(
+                f"the parameter {'/'.join(path)} is no array, but {leaf!r:.40}. The file is"
+                " damaged, or holds no optimizer: use an earlier checkpoint."
+            )
 
 
-def _nothing_to_convert(found: list[FoundOptimizer], to: Form) -> CheckpointError:
-    if found:
-        places = ", ".join(each.place for each in found)
+def _nothing_to_convert(optimizers: list[FoundOptimizer], to: OptimizerForm) -> CheckpointError:
+    if optimizers:
+        places = ", ".join(each.place for each in optimizers)
         return CheckpointError(f"There is nothing to convert: at {places} is {FORMS[to]} already.")
     return CheckpointError(
         "The checkpoint has no optimizer: neither 'target' beside 'state', as flax.optim wrote"
-        " them, nor 'params' beside 'opt_state', as a TrainState has them, nor 'model' beside"
-        " 'optimizer', as NNX. flaxoptim-compat checkpoint inspect shows what there is."
+        " them, nor 'params' beside 'opt_state', as in a TrainState, nor 'model' beside"
+        " 'optimizer', as in NNX. `flaxoptim-compat checkpoint inspect` lists the entries."
     )
 
 
 def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, Any]:
-    """The definitions by the places of the optimizers that they are for."""
+    """The definitions by the places of their optimizers."""
     places = [each.place for each in to_convert]
     if definitions is None:
         return {}
@@ -235,7 +257,7 @@ def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, An
         if unknown:
             raise CheckpointError(
                 f"There is a definition for {unknown[0]}, but the optimizers are at"
-                f" {', '.join(places)}."
+                f" {', '.join(places)}. Give definitions for these paths only."
             )
         return dict(definitions)
     if len(places) > 1:
@@ -246,19 +268,21 @@ def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, An
     return {places[0]: definitions}
 
 
-def _refuse_unused_name(name: str | None, guesses: list[FoundOptimizer]) -> None:
+def _refuse_unused_name(name: str | None, without: list[FoundOptimizer]) -> None:
+    """Refuse a name that fits no optimizer ``without`` a definition."""
     if name is None:
         return
-    fitting = {each for found in guesses for kind in found.kinds for each in kind.names}
+    fitting = {name for found in without for kind in found.kinds for name in kind.names}
     if name not in fitting:
         raise CheckpointError(
             f"--optimizer {name} does not fit: the fields of the state are those of"
-            f" {', '.join(sorted(fitting)) or 'no optimizer of flax.optim'}."
+            f" {', '.join(sorted(fitting)) or 'no optimizer of flax.optim'}. Name another"
+            " optimizer, or leave out --optimizer."
         )
 
 
-def _replaced(tree: Any, found: FoundOptimizer, new: Mapping[str, Any], path: Path) -> Any:
-    """The tree with one optimizer replaced; what stands beside it stays."""
+def _replaced(tree: Any, found: FoundOptimizer, new: Mapping[str, Any], path: TreePath) -> Any:
+    """The tree with the entries of one optimizer replaced; all other entries stay."""
     if path:
         name, *rest = path
         changed = _replaced(tree[name], found, new, tuple(rest))

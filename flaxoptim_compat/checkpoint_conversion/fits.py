@@ -1,4 +1,4 @@
-"""Check that a converted checkpoint fits what a program restores into, before it is written."""
+"""Checks, before a converted checkpoint is written, that a program can restore it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from flax import serialization
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 _ADVICE = (
-    " Nothing was written. The new program and --definition are to be the same optimizer, and"
-    " --rate says where the new program has its learning rate: settable for inject_hyperparams,"
-    " fixed for a number, scheduled for a function of the step."
+    " Nothing was written. Give the optimizer of the new program with --definition, and the place"
+    " of its learning rate with --rate: settable for inject_hyperparams, fixed for a number,"
+    " scheduled for a function of the step."
 )
 
 
 def refuse_misfits(tree: Any, state: Any) -> None:
-    """Compare a converted checkpoint with what the new program restores into.
+    """Compare a converted checkpoint with the state into which the new program restores.
 
     Args:
       tree: the checkpoint.
-      state: a TrainState, or whatever there is around it.
+      state: a TrainState, or a tree around it.
 
     Raises:
       CheckpointError: Flax would refuse to restore it, or an array has another shape or dtype.
@@ -35,17 +35,18 @@ def refuse_misfits(tree: Any, state: Any) -> None:
             f"{_ADVICE}"
         ) from error
     expected, _ = jax.tree_util.tree_flatten_with_path(state)
-    found = jax.tree.leaves(restored, is_leaf=lambda leaf: isinstance(leaf, StoredArray))
-    for (path, mine), its in zip(expected, found, strict=True):
-        if _described(mine) != _described(its):
+    leaves = jax.tree.leaves(restored, is_leaf=lambda leaf: isinstance(leaf, StoredArray))
+    for (path, expected_leaf), leaf in zip(expected, leaves, strict=True):
+        if _described(leaf) != _described(expected_leaf):
             raise CheckpointError(
                 f"The result does not fit the state of --fits: {jax.tree_util.keystr(path)} is"
-                f" {_described(its)} in the result, and {_described(mine)} in the state.{_ADVICE}"
+                f" {_described(leaf)} in the result, and {_described(expected_leaf)} in the state."
+                f"{_ADVICE}"
             )
 
 
 def _described(leaf: Any) -> str:
     shape = getattr(leaf, "shape", np.shape(leaf))
-    # A number of Python, such as the step of TrainState.create, takes any number.
+    # A Python number, such as the step of TrainState.create, can be restored from any number.
     dtype = getattr(leaf, "dtype", None)
     return f"{dtype} of shape {shape}" if shape else "a number"

@@ -1,7 +1,7 @@
-"""An optimizer in a checkpoint whose parameters get the shapes that they have in today's program.
+"""An optimizer in a checkpoint with the shapes that its parameters have in today's program.
 
-Values stay: axes of size one come or go, in the parameters, in their moments, and in copies of the
-parameters beside the optimizer, such as averages.
+Values stay: axes of size one are added or removed, in the parameters, in their moments, and in
+copies of the parameters beside the optimizer, such as averages.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from flax import serialization
 from flaxoptim_compat.bridge.axes import Shape, differ_by_ones
 from flaxoptim_compat.checkpoint_contents.recognise import Parameter, find_optimizers
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, array_in_memory
-from flaxoptim_compat.checkpoint_files.trees import Path, leaves_of, mapped, with_children
+from flaxoptim_compat.checkpoint_files.trees import TreePath, leaves_of, mapped, with_children
 
-Shapes = dict[Path, Shape]
+Shapes = dict[TreePath, Shape]
 
 
 def shapes_by_place(like: Any, places: Sequence[str]) -> dict[str, Shapes]:
-    """The shapes that the parameters of optimizers are to have, by the places of these.
+    """The new shapes of the parameters of optimizers, by the places of the optimizers.
 
     Args:
-      like: parameters, arrays or what ``jax.eval_shape`` returns, or a dict of such by place; None
-        where no shape changes.
-      places: those of the optimizers.
+      like: parameters, as arrays or as shapes from ``jax.eval_shape``, or a dict of these by place;
+        None if no shape changes.
+      places: the places of the optimizers.
 
     Raises:
       CheckpointError: there is one tree of parameters for several optimizers.
@@ -49,11 +49,11 @@ def _shapes(tree: Any) -> Shapes:
 
 
 class Reshaping:
-    """The other shapes for the parameters of an optimizer in a checkpoint.
+    """The change of an optimizer in a checkpoint to other shapes of its parameters.
 
     Args:
-      entries: those of an Optimizer of flax.optim, a TrainState, or NNX.
-      like: the shapes of the parameters.
+      entries: the entries of an Optimizer of flax.optim, a TrainState, or NNX.
+      like: the new shapes of the parameters.
 
     Raises:
       CheckpointError: a parameter is missing or not expected, or differs in more than axes of size
@@ -70,7 +70,7 @@ class Reshaping:
 
     def __str__(self) -> str:
         if not self.changed:
-            return "Its parameters have the shapes of --like already."
+            return "The parameters have the shapes of --like already."
         first = next(iter(self.changed))
         more = f", and {len(self.changed) - 1} more like it" if len(self.changed) > 1 else ""
         old, new = self._before[first], self._like[first]
@@ -80,13 +80,13 @@ class Reshaping:
         """The entries in the new shapes.
 
         Raises:
-          CheckpointError: a moment cannot be taken along; the message names its parameter.
+          CheckpointError: a moment cannot change its shape; the message names its parameter.
         """
         found = self._found
         if self.changed and found.form == "legacy" and found.parts_unknown:
             raise CheckpointError(
-                "a list of states, as Flax 0.3.2 wrote it for a MultiOptimizer, does not say whose"
-                " they are. Convert it --to train-state."
+                "a list of states, as Flax 0.3.2 wrote it for a MultiOptimizer, does not tell which"
+                " parameter a state belongs to. Convert the checkpoint --to train-state."
             )
         parameters = "model" if found.form == "nnx" else found.entry_of_parameters
         return {
@@ -94,13 +94,15 @@ class Reshaping:
             for name, entry in self._entries.items()
         }
 
-    def copies(self, tree: Any, optimizers: Collection[Path], path: Path = ()) -> Any:
-        """A tree with what has the paths and shapes of the parameters, such as their averages.
+    def copies(self, tree: Any, optimizers: Collection[TreePath], path: TreePath = ()) -> Any:
+        """The tree with new shapes for copies of the parameters, such as their averages.
+
+        A copy has the paths and the shapes of the parameters.
 
         Args:
           tree: the checkpoint.
-          optimizers: the paths of the entries of optimizers, which are left alone.
-          path: that of the tree.
+          optimizers: the paths of the entries of optimizers, which stay.
+          path: the path of the tree.
         """
         if not isinstance(tree, Mapping) or path in optimizers:
             return tree
@@ -111,20 +113,20 @@ class Reshaping:
         }
         return with_children(tree, children)
 
-    def _parameter(self, path: Path, leaf: Any) -> Any:
+    def _parameter(self, path: TreePath, leaf: Any) -> Any:
         return _reshaped(leaf, self._like[path]) if path in self.changed else leaf
 
-    def _moment(self, path: Path, leaf: Any) -> Any:
+    def _moment(self, path: TreePath, leaf: Any) -> Any:
         owner, field = self._owner(path)
         if owner not in self.changed or not isinstance(leaf, StoredArray):
             return leaf
         if leaf.shape == () != self._before[owner]:
-            return leaf  # the count of a state for a single parameter
+            return leaf  # a count, beside a single parameter without a name
         shape = _shape_of_moment(leaf.shape, field, self.changed[owner], self._like[owner])
         return _reshaped(leaf, shape)
 
-    def _owner(self, path: Path) -> tuple[Path | None, Path]:
-        """The parameter that a path of a state is about, and what stands beside it."""
+    def _owner(self, path: TreePath) -> tuple[TreePath | None, TreePath]:
+        """The path of the parameter in a path of the state, and the rest of the path."""
         if "param_states" in path:
             begin = path.index("param_states") + 1
             ends = range(len(path), begin - 1, -1)
@@ -133,8 +135,8 @@ class Reshaping:
             splits = []
         else:
             splits = [(path[begin:], path[:begin]) for begin in range(len(path) + 1)]
-        # The longest first: a path may end with another one.
-        return next((each for each in splits if each[0] in self._before), (None, ()))
+        # The longest first: the path of one parameter may end with that of another.
+        return next((split for split in splits if split[0] in self._before), (None, ()))
 
 
 def _refuse_another_model(before: Shapes, like: Shapes) -> None:
@@ -142,21 +144,22 @@ def _refuse_another_model(before: Shapes, like: Shapes) -> None:
         where = "is not in --like" if path in before else "of --like is not in the checkpoint"
         raise CheckpointError(
             f"the parameter {'/'.join(path)} {where}. Let --like return all parameters, without the"
-            " other collections of the model, under the names that they have in DESTINATION."
+            " other collections of the model, under their names in DESTINATION."
         )
     for path, shape in before.items():
         if shape != like[path] and not differ_by_ones(shape, like[path]):
             raise CheckpointError(
                 f"the parameter {'/'.join(path)} has shape {shape}, and {like[path]} in --like."
-                " Only axes of size one can come or go. Let --like return the parameters of the"
-                " model that was saved."
+                " Only axes of size one can be added or removed. Let --like return the parameters"
+                " of the model that was saved."
             )
 
 
-def _shape_of_moment(shape: Shape, field: Path, of: Parameter, new: Shape) -> Shape:
-    """The shape that a moment gets where its parameter gets another one.
+def _shape_of_moment(shape: Shape, field: TreePath, of: Parameter, new: Shape) -> Shape:
+    """The new shape of a moment whose parameter gets another shape.
 
-    Refused is what would have other moments in the new shape.
+    Raises:
+      CheckpointError: in the new shape, the optimizer would have other moments.
     """
     old, kind = np.shape(of.value), of.kind
     shapes = {old: new}
@@ -176,8 +179,8 @@ def _shape_of_moment(shape: Shape, field: Path, of: Parameter, new: Shape) -> Sh
     if shape not in shapes:
         raise CheckpointError(
             f"the parameter {'/'.join(of.path)} has shape {old}, and {new} in --like, and its"
-            f" moments cannot be taken along: {reason}. Restore the parameters alone, and start the"
-            " optimizer afresh."
+            f" moments cannot change their shape: {reason}. Restore the parameters alone, and start"
+            " the optimizer afresh."
         )
     return shapes[shape]
 
@@ -197,6 +200,6 @@ def _averages(shape: Shape) -> list[Shape]:
 
 
 def _reshaped(leaf: Any, shape: Shape) -> StoredArray:
-    """The same array in another shape; it stays in its file until it is read."""
+    """The array in another shape, which still stays in its file until it is read."""
     stored = leaf if isinstance(leaf, StoredArray) else array_in_memory(leaf)
     return StoredArray(shape, stored.dtype, lambda: stored.read().reshape(shape))

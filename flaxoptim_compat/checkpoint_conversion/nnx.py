@@ -1,6 +1,6 @@
 """A TrainState in a checkpoint as a nnx.Optimizer with the parameters of its model, and back.
 
-Both hold the same arrays. ``nnx.to_pure_dict`` leaves out what is empty, and the parameters may
+Both hold the same arrays. ``nnx.to_pure_dict`` leaves out empty entries, and the parameters may
 have other paths in the model.
 """
 
@@ -29,23 +29,27 @@ from flaxoptim_compat.checkpoint_conversion.states import (
     with_empty_entries,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.checkpoint_files.trees import Path, at
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at
 
 
 def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str, Any]:
-    """The ``nnx.to_pure_dict`` of a model and the optimizer that goes on from a TrainState.
+    """The ``nnx.to_pure_dict`` of a model and its optimizer, made from a TrainState.
 
     Args:
-      train_state: its state dict.
-      paths: what is called otherwise in the model.
+      train_state: the state dict of the TrainState.
+      paths: other paths in the model.
 
     Raises:
-      ValueError: no path begins with one that is renamed, or two get the same.
+      CheckpointError: the step is unknown, or there are copies for devices.
+      ValueError: no path begins with a key of ``paths``, or two parameters get the same path.
     """
     params, opt_state = _renamed(train_state["params"], train_state["opt_state"], paths)
     step = number(train_state.get("step"))
     if step is None:
-        raise CheckpointError("it has no number 'step': how many steps were done is not known.")
+        raise CheckpointError(
+            "the TrainState has no number 'step', so the number of steps done is not known. Save"
+            " the whole TrainState, with its step."
+        )
     refuse_copies(step)
     return {
         "model": _without_empty(params),
@@ -54,14 +58,14 @@ def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str
 
 
 def as_train_state(found: FoundOptimizer, paths: Paths | None) -> FoundOptimizer:
-    """A nnx.Optimizer as the TrainState that it could be, with other paths.
+    """A nnx.Optimizer with the paths of the old program, as a TrainState has them.
 
     Args:
-      found: what was found in a checkpoint.
-      paths: what is called otherwise in the old program.
+      found: the nnx.Optimizer in a checkpoint.
+      paths: other paths in the old program.
 
     Raises:
-      ValueError: no path begins with one that is renamed, or two get the same.
+      ValueError: no path begins with a key of ``paths``, or two parameters get the same path.
     """
     params, opt_state = _renamed(found.node["params"], found.node["opt_state"], paths)
     node = {**found.node, "params": params, "opt_state": opt_state}
@@ -70,18 +74,18 @@ def as_train_state(found: FoundOptimizer, paths: Paths | None) -> FoundOptimizer
 
 
 def with_empty_parts(found: FoundOptimizer, params: Any, choice: Choice) -> FoundOptimizer:
-    """The same TrainState with the parts of its chain that have no state, as its file would.
+    """The TrainState with the parts of its chain that have no state, as in a file of TrainState.
 
     Args:
       found: the TrainState.
       params: its parameters; only their shapes and dtypes count.
-      choice: what moves which parameter.
+      choice: the definition.
     """
     conversion = choice.conversion(params)
     fresh = serialization.to_state_dict(conversion.opt_state(0, fresh_states(params, choice)))
     opt_state = found.node["opt_state"]
     if not injected(opt_state):
-        # A chain that a program made by itself.
+        # The program made the chain itself, without inject_hyperparams.
         fresh = fresh.get("inner_state", fresh)
     opt_state = with_empty_entries(fresh, opt_state)
     return dataclasses.replace(found, node={**found.node, "opt_state": opt_state})
@@ -91,22 +95,25 @@ def _renamed(params: Any, opt_state: Any, paths: Paths | None) -> tuple[Any, Any
     if not paths:
         return params, opt_state
     old = [path for path, _ in parameters_of(params)]
-    new = [tuple(each.split("/")) for each in renamed(map("/".join, old), paths)]
+    new = [tuple(path.split("/")) for path in renamed(map("/".join, old), paths)]
     places = dict(zip(old, new, strict=True))
-    by_path = {one.path: one for one in moments(opt_state)}
+    by_path = {each.path: each for each in moments(opt_state)}
     return _moved(params, places), _with_moments(opt_state, (), by_path, places)
 
 
 def _with_moments(
-    node: Any, path: Path, by_path: Mapping[Path, Moments], places: Mapping[Path, Path]
+    node: Any,
+    path: TreePath,
+    by_path: Mapping[TreePath, Moments],
+    places: Mapping[TreePath, TreePath],
 ) -> Any:
-    """An optax state with the trees of its moments renamed."""
+    """The optax state with the paths of parameters renamed in its moments."""
     if not isinstance(node, Mapping):
         return node
-    one = by_path.get(path)
-    fields = () if one is None else one.fields
-    # Inside of weight_norm there is a tree of directions, and one of scales.
-    nested = one is not None and one.weight_norm and frozenset(node) != WEIGHT_NORM_STATE
+    own = by_path.get(path)
+    fields = () if own is None else own.fields
+    # Inside weight_norm there is a tree of directions, and one of scales.
+    nested = own is not None and own.weight_norm and frozenset(node) != WEIGHT_NORM_STATE
     children: dict[str, Any] = {}
     for name, child in node.items():
         if name not in fields:
@@ -118,10 +125,10 @@ def _with_moments(
     return children
 
 
-def _moved(tree: Any, places: Mapping[Path, Path]) -> dict[str, Any]:
-    """The values at some paths of a tree, put at other paths; what is missing stays so."""
+def _moved(tree: Any, places: Mapping[TreePath, TreePath]) -> dict[str, Any]:
+    """A tree with the values at old paths moved to new paths; missing values are left out."""
     moved: dict[str, Any] = {}
-    # In the order of jax, in which Flax wrote them.
+    # In jax's order, as Flax writes them.
     for old, new in sorted(places.items(), key=lambda place: place[1]):
         if (value := at(tree, old)) is not None:
             below = moved
@@ -132,7 +139,7 @@ def _moved(tree: Any, places: Mapping[Path, Path]) -> dict[str, Any]:
 
 
 def _without_empty(tree: Any) -> Any:
-    """The tree without None and mappings of nothing, which a pure dict has no place for."""
+    """The tree without None and empty mappings, which a pure dict leaves out."""
     if not isinstance(tree, Mapping):
         return tree
     children = {name: _without_empty(child) for name, child in tree.items()}

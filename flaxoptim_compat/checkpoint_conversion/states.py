@@ -1,4 +1,4 @@
-"""The legacy states of the parameters of a checkpoint, held against those of the definitions."""
+"""The legacy states of a checkpoint's parameters, checked against those of the definition."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from flaxoptim_compat.bridge.strictness import strict
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
-# The methods that give a parameter the same state wherever it stands.
+# The methods whose state of a parameter depends on the parameter alone, and not on its place.
 _LEAF_BY_LEAF = (optim.OptimizerDef.init_state, optim.WeightNorm.init_state)
 
 
 def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
-    """The legacy states of all parameters, out of the dicts that a checkpoint holds.
+    """The legacy states of all parameters, restored from the dicts of a checkpoint.
 
     Args:
       params: the parameters; only their shapes and dtypes count.
       param_states: the dicts.
-      choice: what moves which parameter.
+      choice: the definition.
 
     Raises:
       ValueError: an entry is missing, unexpected or of another shape; the message names it.
@@ -33,23 +33,23 @@ def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
     like = jax.tree.unflatten(jax.tree.structure(params), fresh_states(params, choice))
     param_states = with_empty_entries(serialization.to_state_dict(like), param_states)
     if choice.guessed and any(map(_is_adafactor, choice.assignments)):
-        # Its statistics have shapes that depend on hyper-parameters, which nobody gave.
+        # The shapes of its statistics depend on hyper-parameters, which are not known.
         return serialization.from_state_dict(like, param_states)
     with strict():
         restored, _ = checkpoints.restore(like, param_states, "state/param_states")
     return restored
 
 
-def with_empty_entries(expected: Any, found: Any) -> Any:
-    """The dicts with what is empty, or None, in them again: an npz file has no place for it."""
-    if not isinstance(expected, Mapping) or not isinstance(found, Mapping):
-        return found
-    filled = dict(found)
+def with_empty_entries(expected: Any, stored: Any) -> Any:
+    """The stored dicts with the expected entries that are empty or None; npz files lack these."""
+    if not isinstance(expected, Mapping) or not isinstance(stored, Mapping):
+        return stored
+    filled = dict(stored)
     for name, child in expected.items():
         if child is None:
             filled.setdefault(name, None)
         elif isinstance(child, Mapping):
-            filled[name] = with_empty_entries(child, found.get(name, {}))
+            filled[name] = with_empty_entries(child, stored.get(name, {}))
     return filled
 
 
@@ -61,19 +61,19 @@ def _is_adafactor(assignment: Any) -> bool:
 
 
 def fresh_states(params: Any, choice: Choice) -> list[Any]:
-    """The state of every parameter before the first step, as shapes; None where it is frozen."""
+    """The state of every parameter before the first step, as shapes; None for frozen parameters."""
     leaves = jax.tree.leaves(params)
     states: list[Any] = [None] * len(leaves)
-    for each in choice.assignments:
-        mine = [leaves[index] for index in each.leaves]
-        for index, state in zip(each.leaves, _fresh_of(each.definition, mine), strict=True):
+    for part in choice.assignments:
+        own_leaves = [leaves[index] for index in part.leaves]
+        for index, state in zip(part.leaves, _fresh_of(part.definition, own_leaves), strict=True):
             states[index] = state
     return states
 
 
 def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
     """The state of every parameter of one definition before the first step, as shapes."""
-    # A thousand layers have a handful of shapes, and tracing takes a while for each.
+    # A thousand layers have few shapes, and tracing each parameter would take a while.
     if type(definition).init_state in _LEAF_BY_LEAF:
         # A damaged checkpoint may have a Python number here.
         kinds = [(np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in params]
@@ -85,14 +85,14 @@ def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
 
 
 def refuse_copies(step: Any) -> None:
-    """Refuse what was saved from a replicated optimizer.
+    """Refuse a checkpoint of a replicated optimizer.
 
     Raises:
       CheckpointError: the step is not a single number.
     """
     if np.shape(step) != ():
         raise CheckpointError(
-            f"its step has shape {np.shape(step)}: it was saved with a copy for every device."
-            " Restore it in your program, take one copy with flax.jax_utils.unreplicate, and save"
-            " that."
+            f"the step has shape {np.shape(step)}: the checkpoint has a copy for every device."
+            " Restore it in your program, take one copy with `flax.jax_utils.unreplicate`, and save"
+            " the copy."
         )

@@ -1,4 +1,4 @@
-"""Trees whose arrays stay in their file while jax moves them: it asks for shape and dtype only."""
+"""Trees whose arrays stay in their file while jax moves them by their shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from flaxoptim_compat.checkpoint_files.stored import StoredArray, array_in_memor
 
 
 def plain(tree: Any) -> Any:
-    """The same tree of dicts, the mappings that jax goes into."""
+    """The tree with a dict in place of each mapping, because jax flattens only dicts."""
     if not isinstance(tree, Mapping):
         return tree
     return {name: plain(child) for name, child in tree.items()}
 
 
 def as_written(tree: Any) -> Any:
-    """The same tree in the order in which Flax writes; arrays that were computed are in memory.
+    """The tree in Flax's order of writing, with computed arrays as ``StoredArray`` in memory.
 
-    Jax sorts the names of a dict, but not a list, which is a dict here, and has '10' after '9'.
+    Jax sorts the names of a dict. A list is a dict with numbers here, in which '10' comes after
+    '9'.
     """
     if isinstance(tree, Mapping):
         names = sorted(tree, key=int) if all(map(is_index, tree)) else tree
@@ -31,11 +32,11 @@ def as_written(tree: Any) -> Any:
 
 
 def read(leaf: Any) -> Any:
-    """The values of a leaf, if it is an array in a file."""
+    """The values of a leaf that is an array in a file; any other leaf unchanged."""
     return leaf.read() if isinstance(leaf, StoredArray) else leaf
 
 
 def small_array(leaf: Any) -> jax.Array:
-    """An array for code that needs one: small, but a matrix stays a matrix, a vector a vector."""
+    """A small array of zeros in place of a leaf, with as many dimensions, of size 2 at most."""
     shape = tuple(min(size, 2) for size in np.shape(leaf))
     return jnp.zeros(shape, jnp.result_type(leaf))

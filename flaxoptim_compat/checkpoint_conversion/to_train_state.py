@@ -1,4 +1,4 @@
-"""An Optimizer of flax.optim in a checkpoint as the TrainState that it turns into."""
+"""An Optimizer of flax.optim in a checkpoint as a TrainState."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ from flaxoptim_compat.checkpoint_conversion.stored_trees import plain, read
 def train_state_dict(params: Any, state: Any, choice: Choice) -> dict[str, Any]:
     """The state dict of ``Optimizer.to_train_state()``.
 
-    The state may have any layout that Flax wrote. If it does not fit the definition, a ValueError
-    says where.
+    Args:
+      params: the parameters.
+      state: the state, in any layout that Flax wrote.
+      choice: the definition.
+
+    Raises:
+      ValueError: the state does not fit the definition; the message names the place.
     """
     state = _in_present_layout(params, plain(state), choice.assignments)
     refuse_copies(state["step"])
@@ -33,12 +38,12 @@ def train_state_dict(params: Any, state: Any, choice: Choice) -> dict[str, Any]:
 
 
 def _in_present_layout(params: Any, state: Any, assignments: Sequence[Assignment]) -> Any:
-    """The state as Flax 0.5.3 would have written it."""
+    """The state in the layout of Flax 0.5.3."""
     if "step" in state:
         state = {"param_states": {}, **state}
     if is_list_of_states(state):
-        # These steps are compared with each other, so they have to be numbers.
-        state = {name: {**each, "step": read(each["step"])} for name, each in state.items()}
+        # The steps are compared with each other, so they are read as numbers.
+        state = {name: {**child, "step": read(child["step"])} for name, child in state.items()}
     merged = checkpoints.merge_list_of_states(params, state, [each.leaves for each in assignments])
     owner = {index: each.definition for each in assignments for index in each.leaves}
 
@@ -46,7 +51,7 @@ def _in_present_layout(params: Any, state: Any, assignments: Sequence[Assignment
         if index not in owner:
             return entry
         if isinstance(entry, Mapping) and "mult" in entry:
-            # The one layout that takes arithmetic; all others only move arrays.
+            # The only layout whose upgrade computes; all other upgrades move arrays.
             param, entry = read(param), {**entry, "mult": read(entry["mult"])}
         return owner[index].upgrade_param_state(param, entry)
 

@@ -1,11 +1,11 @@
-"""Checkpoint files: reading and writing them array by array, without jax and without flax.
+"""Reads and writes checkpoint files array by array, without jax and without flax.
 
-``open_checkpoint`` reads msgpack and npz files, orbax directories and directories of checkpoints;
-``write_checkpoint`` writes msgpack files and orbax directories. Whatever is wrong with a checkpoint
-is a ``CheckpointError``, here and in all that is made of this.
+``open_checkpoint`` reads msgpack and npz files, orbax directories and directories of checkpoints.
+``write_checkpoint`` writes msgpack files and orbax directories. Any fault of a checkpoint is a
+``CheckpointError``, here and in the rooms above.
 """
 
-from flaxoptim_compat.checkpoint_files.flax_directory import Step
+from flaxoptim_compat.checkpoint_files.flax_directory import StepCheckpoint
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint, open_checkpoint
 from flaxoptim_compat.checkpoint_files.stored import (
     CheckpointError,
@@ -19,7 +19,7 @@ from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
 __all__ = [
     "Checkpoint",
     "CheckpointError",
-    "Step",
+    "StepCheckpoint",
     "StoredArray",
     "StoredList",
     "Tree",

@@ -1,4 +1,4 @@
-"""Arrays of more than 2**30 bytes, which flax.serialization writes as a map of shorter ones."""
+"""Arrays of more than 2**30 bytes, which flax.serialization writes as a map of shorter arrays."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LARGEST_CHUNK = 2**30
 
 
 def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
-    """The array that a map of shorter ones stands for.
+    """The long array that a map of shorter arrays stands for.
 
     Args:
       entries: the map.
-      path: the file that it is in.
+      path: the file with the map.
 
     Raises:
-      ValueError: its entries do not fit together.
+      ValueError: the entries do not fit together.
     """
     shape, parts = _in_order(entries.get("shape")), _in_order(entries.get("chunks"))
     chunks = [part for part in parts if isinstance(part, ArrayInFile) and len(part.shape) == 1]
@@ -41,7 +41,7 @@ def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
 
 
 def _in_order(numbered: Any) -> tuple[Any, ...]:
-    """The entries of a numbered map; of anything else None, which is no part of an array."""
+    """The entries of a numbered map; a tuple of None for anything else."""
     try:
         return tuple(numbered[str(number)] for number in range(len(numbered)))
     except (KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""The dtypes that arrays in checkpoints have: those of numpy and of ml_dtypes, by their names."""
+"""The dtypes of arrays in checkpoints, from numpy and ml_dtypes, by their names."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ LARGEST_RANK = 32
 
 @functools.lru_cache(maxsize=64)
 def dtype_named(name: str) -> np.dtype[Any] | None:
-    """The dtype that is called ``name``; None if arrays of numbers have no such dtype."""
-    found = getattr(ml_dtypes, name, None)
-    if isinstance(found, type) and issubclass(found, np.generic):
-        return np.dtype(found)
+    """The dtype with this name; None if arrays of numbers have no such dtype."""
+    scalar_type = getattr(ml_dtypes, name, None)
+    if isinstance(scalar_type, type) and issubclass(scalar_type, np.generic):
+        return np.dtype(scalar_type)
     if name not in _OF_NUMPY:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Directories of several checkpoints: those of flax.training.checkpoints, and orbax's steps."""
+"""Directories of several checkpoints, from flax.training.checkpoints or from orbax."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-# After the prefix that flax.training.checkpoints has by default, the number it sorts by.
+# The default prefix of flax.training.checkpoints, and the number by which checkpoints are sorted.
 _OF_FLAX = re.compile(r"checkpoint_([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)")
 _OF_ORBAX = re.compile(r"(?:step_)?(\d+)")
 
 
-class Step(NamedTuple):
+class StepCheckpoint(NamedTuple):
     """One of several checkpoints in a directory."""
 
     path: Path
     step: int | float
 
 
-def steps_in(directory: Path) -> tuple[Step, ...]:
+def steps_in(directory: Path) -> tuple[StepCheckpoint, ...]:
     """The checkpoints in a directory, oldest first.
 
-    The checkpoints are named as flax.training.checkpoints does, such as ``checkpoint_10``, or as
-    orbax does, such as ``10``. Unfinished ones, and directories with the arrays of several
-    processes, are not.
+    Their names are those of flax.training.checkpoints, such as ``checkpoint_10``, or of orbax, such
+    as ``10``. Unfinished checkpoints, and directories with the arrays of several processes, have
+    other names.
     """
     entries = sorted(directory.iterdir())
     of_flax = [
-        Step(entry, _number(found[1]))
+        StepCheckpoint(entry, _number(found[1]))
         for entry in entries
         if (found := _OF_FLAX.fullmatch(entry.name))
     ]
     of_orbax = [
-        Step(entry, int(found[1]))
+        StepCheckpoint(entry, int(found[1]))
         for entry in entries
         if (found := _OF_ORBAX.fullmatch(entry.name)) and entry.is_dir()
     ]
@@ -40,7 +40,7 @@ def steps_in(directory: Path) -> tuple[Step, ...]:
 
 
 def is_step(name: str) -> bool:
-    """True for a name that a checkpoint in a directory of several may have."""
+    """True for the name of a checkpoint in a directory of several checkpoints."""
     return bool(_OF_FLAX.fullmatch(name) or _OF_ORBAX.fullmatch(name))
 
 

@@ -1,4 +1,4 @@
-"""The leaves of a tree that is to be written, and the bytes of its arrays, piece by piece."""
+"""The leaves of a tree before it is written, and the bytes of its arrays, piece by piece."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ PIECE = 2**22
 
 
 def checked(tree: Any, path: tuple[str, ...] = ()) -> Tree:
-    """The same tree, its arrays all of the one kind that can be written.
+    """The tree with a ``StoredArray`` in place of each array.
 
     Args:
       tree: nested mappings with arrays of any kind, Python scalars and None.
-      path: the names that lead to it, for messages.
+      path: the names that lead to the tree, for messages.
 
     Raises:
-      CheckpointError: it has something else in it.
+      CheckpointError: a checkpoint cannot hold a value of the tree.
     """
     if isinstance(tree, Mapping):
         for name in tree:
             if type(name) is not str:
                 raise CheckpointError(
-                    f"Nothing was written: {_place(path)} has an entry named {name!r}, and"
-                    " names are texts in a checkpoint."
+                    f"Nothing was written: {_place(path)} has an entry named {name!r}. Names in a"
+                    " checkpoint must be texts: rename the entry."
                 )
         entries = {name: checked(child, (*path, name)) for name, child in tree.items()}
         return with_children(tree, entries)
@@ -46,8 +46,8 @@ def checked(tree: Any, path: tuple[str, ...] = ()) -> Tree:
     if array is None or not is_number(array.dtype):
         kind = type(tree).__name__ if array is None else f"an array of dtype {array.dtype}"
         raise CheckpointError(
-            f"Nothing was written: {_place(path)} is {kind}, which a checkpoint cannot hold."
-            " Arrays of numbers, Python numbers, texts and None it can."
+            f"Nothing was written: {_place(path)} is {kind}, which a checkpoint cannot hold. Use"
+            " arrays of numbers, Python numbers, texts and None only."
         )
     return array
 
@@ -57,11 +57,11 @@ def _place(path: tuple[str, ...]) -> str:
 
 
 def values_of(array: StoredArray) -> np.ndarray[Any, Any]:
-    """The values of an array, which must be what it has been announced as.
+    """The values of an array, checked against its shape and dtype.
 
     Raises:
-      CheckpointError: they cannot be read.
-      TypeError: they are of another shape or dtype.
+      CheckpointError: the values cannot be read.
+      TypeError: the values have another shape or dtype.
     """
     values = array.read()
     if values.shape != array.shape or values.dtype != array.dtype:
@@ -70,9 +70,9 @@ def values_of(array: StoredArray) -> np.ndarray[Any, Any]:
 
 
 def pieces(values: np.ndarray[Any, Any], begin: int = 0, end: int | None = None) -> Iterator[Any]:
-    """The bytes of the values from ``begin`` to ``end``, in C order and in the machine's own.
+    """The bytes of the values from ``begin`` to ``end``, in C order and the machine's byte order.
 
-    The bytes are no copies where the array has that order already.
+    The bytes are not copied if the array already has both orders.
     """
     end = values.size if end is None else end
     native = values.dtype.newbyteorder("=")

@@ -1,7 +1,8 @@
-"""Reading the msgpack files of flax.serialization, without reading their arrays.
+"""Reads the msgpack files of flax.serialization, without the values of arrays.
 
-The package ``msgpack`` reads names, numbers and texts, and says how long maps and lists are. The
-values of arrays are skipped: an array is where they begin, a shape and a dtype.
+The package ``msgpack`` reads names, numbers and texts, and the lengths of maps and lists. The
+values of an array are skipped: the array in the tree has their offset in the file, a shape and a
+dtype.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, ArrayInFile, So
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList, Tree
 from flaxoptim_compat.checkpoint_files.trees import DEEPEST
 
-# Real checkpoints have some thousand entries, and no texts of megabytes. The limits keep a small
-# file of empty maps from becoming a large tree, and memory for what is read.
+# Real checkpoints have some thousand entries, and no texts of megabytes. Without these limits, a
+# small file of empty maps could become a large tree, and a text could take all memory.
 MOST_ENTRIES = 1_000_000
 LONGEST_TEXT = 2**28
 # The types of flax.serialization's extensions.
@@ -27,9 +28,9 @@ ARRAY, COMPLEX, SCALAR = 1, 2, 3
 _WINDOW = 2**13
 _MAPS = frozenset([*range(0x80, 0x90), 0xDE, 0xDF])
 _LISTS = frozenset([*range(0x90, 0xA0), 0xDC, 0xDD])
-# The first byte of an extension, and how many bytes its length has.
+# {first byte of an extension: number of bytes of its length}
 _EXTENSIONS = {0xC7: 1, 0xC8: 2, 0xC9: 4, **dict.fromkeys(range(0xD4, 0xD9), 0)}
-# Of the values of an array the same. Flax takes texts for them as well.
+# {first byte of the values of an array: number of bytes of their length}. Flax also accepts texts.
 _VALUES = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
 
 
@@ -37,16 +38,16 @@ def read_msgpack(source: Source) -> Tree:
     """The tree in a msgpack file.
 
     Args:
-      source: the open file, which the arrays will be read from.
+      source: the open file, from which the arrays will be read.
 
     Raises:
-      CheckpointError: it is not such a file, or damaged.
+      CheckpointError: the file is no msgpack checkpoint, or damaged.
     """
     return _Reader(source).root()
 
 
 class _Reader:
-    """Where in the file we are, and under which names.
+    """The position in the file, and the names that lead to the value there.
 
     Args:
       source: the open file.
@@ -82,9 +83,9 @@ class _Reader:
 
     def read(self, size: int) -> bytes:
         """The next bytes of the file, for the unpacker."""
-        found = self._bytes_from(self._position)[:size]
-        self._position += len(found)
-        return found
+        content = self._bytes_from(self._position)[:size]
+        self._position += len(content)
+        return content
 
     def _bytes_from(self, offset: int) -> bytes:
         place = offset - self._window_begin
@@ -98,13 +99,13 @@ class _Reader:
         return self._begin + self._tell()
 
     def _first_byte(self) -> int:
-        """The next byte, which stays the next one."""
+        """The next byte, without going past it."""
         place = self._begin + self._tell() - self._window_begin
         if 0 <= place < len(self._window):
             return self._window[place]
-        if not (found := self._bytes_from(self._offset)):
+        if not (content := self._bytes_from(self._offset)):
             raise msgpack.OutOfData
-        return found[0]
+        return content[0]
 
     def _fail(self, problem: str) -> NoReturn:
         where = f", under {'/'.join(self._names)!r:.200}" if self._names else ""
@@ -130,7 +131,7 @@ class _Reader:
         return value
 
     def _container(self, length: int, smallest: int) -> int:
-        """The length of a container, each of whose entries has at least ``smallest`` bytes."""
+        """The length of a container, checked: each entry has at least ``smallest`` bytes."""
         self._expect(length * smallest)
         self._entries += length + 1
         if self._entries > MOST_ENTRIES:
@@ -145,7 +146,7 @@ class _Reader:
             name = self._unpack()
             if type(name) is not str:
                 self._fail("the name of an entry is not a text")
-            # One object for each name: to find a long one takes no comparison then.
+            # One object for each name, so that dicts compare long names by identity.
             name = self._known.setdefault(name, name)
             if name in entries:
                 self._fail(f"a second entry {name!r:.200}")
@@ -200,7 +201,7 @@ class _Reader:
         head = self._unpacker.read_bytes(between) if 0 < between <= 5 else b""
         if not _announces(head, array.nbytes):
             self._fail(f"values that are not those of shape {array.shape} and dtype {dtype.name}")
-        # To begin at another place takes longer than to go over so few.
+        # To start again at another place takes longer than to read over few bytes.
         if end - self._offset < _WINDOW:
             self._unpacker.read_bytes(end - self._offset)
         else:
@@ -209,7 +210,7 @@ class _Reader:
 
 
 def _announces(head: bytes, size: int) -> bool:
-    """True if ``head`` is what msgpack has before values of this size."""
+    """True if ``head`` has the bytes that msgpack writes before values of this size."""
     width = _VALUES.get(head[0], 0) if head else 0
     if not width:
         return head == bytes([0xA0 + size]) if size < 32 else False

@@ -1,4 +1,4 @@
-"""Writing what flax.serialization would write, byte for byte, one array after the other."""
+"""Writes the same bytes as flax.serialization, one array after the other."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from flaxoptim_compat.checkpoint_files.leaves import pieces, values_of
 from flaxoptim_compat.checkpoint_files.msgpack_reading import ARRAY, COMPLEX, SCALAR
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, StoredList, Tree
 
-# The first bytes of what has a length of so many bytes.
+# {number of bytes of a length: the first byte of bytes or of an extension with such a length}
 _BYTES = {1: 0xC4, 2: 0xC5, 4: 0xC6}
 _EXTENSIONS = {1: 0xC7, 2: 0xC8, 4: 0xC9}
-# The first bytes of extensions that have one of these lengths.
+# {length: the first byte of an extension of this length}
 _FIXED = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
 
 
@@ -25,7 +25,7 @@ def msgpack_pieces(tree: Tree, *, in_list: bool = False) -> Iterator[bytes | mem
 
     Args:
       tree: a checked tree.
-      in_list: whether it is part of a list, in which flax.serialization splits no arrays.
+      in_list: whether the tree is part of a list, in which flax.serialization splits no arrays.
 
     Raises:
       CheckpointError: a number or an array is too large for msgpack, or cannot be read.
@@ -52,7 +52,7 @@ def _packed(value: Any) -> bytes:
         packed: bytes = msgpack.packb(value, default=_extension, strict_types=True)
     except (OverflowError, ValueError) as error:
         problem = f"msgpack cannot hold {value!r:.80}: {error}"
-        raise CheckpointError(f"Nothing was written: {problem}.") from error
+        raise CheckpointError(f"Nothing was written: {problem}. Change the value.") from error
     return packed
 
 
@@ -66,7 +66,7 @@ def _array(array: StoredArray) -> Iterator[bytes | memoryview]:
 
 
 def _head(shape: tuple[int, ...], array: StoredArray, kind: int) -> bytes:
-    """The bytes before the values of an array: msgpack would want the values in memory twice."""
+    """The bytes before the values of an array, because msgpack would copy the values in memory."""
     size = math.prod(shape) * array.dtype.itemsize
     triple: bytes = msgpack.packb((shape, array.dtype.name, None))[:-1] + _sized(_BYTES, size)
     length = len(triple) + size
@@ -78,14 +78,16 @@ def _sized(first_bytes: dict[int, int], length: int) -> bytes:
     for width, first in first_bytes.items():
         if length < 1 << 8 * width:
             return bytes([first]) + length.to_bytes(width, "big")
-    raise CheckpointError(f"Nothing was written: msgpack has no value as large as {length:,}.")
+    raise CheckpointError(
+        f"Nothing was written: msgpack has no value as large as {length:,}. Write orbax instead."
+    )
 
 
 def _in_chunks(array: StoredArray) -> Iterator[bytes | memoryview]:
     longest, size = max(1, chunks.LARGEST_CHUNK // array.dtype.itemsize), math.prod(array.shape)
     lengths = [min(longest, size - begin) for begin in range(0, size, longest)]
     shape = {str(number): length for number, length in enumerate(array.shape)}
-    # Of the map of chunks, which are still to come, the package gets the length alone.
+    # The package writes only the header of the map; the chunks follow below.
     packer = msgpack.Packer(autoreset=False)
     packer.pack_map_header(3)
     for value in (chunks.CHUNKED, True, "shape", shape, "chunks"):

@@ -13,10 +13,10 @@ _DIRECTORY = "_gda"
 
 
 def with_arrays_beside(tree: Tree, path: Path) -> Tree:
-    """The tree, with the arrays that were written beside it.
+    """The tree with the arrays that were written beside its file.
 
     Args:
-      tree: what the msgpack file holds, with texts in place of these arrays.
+      tree: the contents of the msgpack file, with texts in place of these arrays.
       path: the file. The arrays are in a directory of the same name with ``_gda`` at its end.
 
     Raises:
@@ -29,11 +29,11 @@ def with_arrays_beside(tree: Tree, path: Path) -> Tree:
 
     directory = path.with_name(path.name + _DIRECTORY)
     arrays = zarr_arrays(directory, places, driver="zarr", may_lack_values=True)
-    found: Tree = mapped(tree, lambda _, leaf: arrays[place] if (place := _place(leaf)) else leaf)
-    return found
+    whole: Tree = mapped(tree, lambda _, leaf: arrays[place] if (place := _place(leaf)) else leaf)
+    return whole
 
 
 def _place(leaf: Any) -> str:
-    """Where the array is that a text stands for; "" for any other leaf."""
+    """The place of the array that a text stands for; "" for any other leaf."""
     is_placeholder = isinstance(leaf, str) and leaf.startswith(_PLACEHOLDER)
     return leaf.removeprefix(_PLACEHOLDER) if is_placeholder else ""

@@ -1,7 +1,7 @@
-"""Reading npz files with names such as ``opt/target/params/Dense_0/kernel``.
+"""Reads npz files with names such as ``opt/target/params/Dense_0/kernel``.
 
-Vision Transformer and Big Vision wrote them. Only arrays of numbers are read, by numpy, and nothing
-is ever unpickled. The checksum of each array is compared when it is read.
+Vision Transformer and Big Vision wrote such files. Numpy reads arrays of numbers only, and
+unpickles nothing. The checksum of each array is compared when the array is read.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArra
 from flaxoptim_compat.checkpoint_files.trees import nested
 from flaxoptim_compat.versions.of_python import warnings_ignored
 
-# Less than half of it does for 32 dimensions. A longer one could be made that is slow to parse.
+# A header with 32 dimensions has less than half of this. A longer header could be slow to parse.
 _LONGEST_HEADER = 2_000
-# By the version of the format. The third differs from the second in names of records only.
+# {version of the format: its reader}. The third differs from the second in names of records only.
 _READ_HEADER = {
     (1, 0): npy.read_array_header_1_0,
     (2, 0): npy.read_array_header_2_0,
@@ -39,21 +39,21 @@ _READ_HEADER = {
 }
 # Numpy saves bfloat16 as two bytes of an unknown kind.
 _TWO_BYTES = np.dtype("V2")
-# By the way of compression that numpy uses, the most bytes that come of one.
+# {compression that numpy uses: the largest number of bytes that one byte can become}
 _EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 
 
 @contextlib.contextmanager
 def open_npz(path: Path) -> Iterator[Tree]:
-    """The tree in an npz file, names being split at each slash.
+    """The tree in an npz file, whose names are split at each slash.
 
     Args:
       path: the file.
 
     Raises:
-      CheckpointError: it is damaged, or holds something else than arrays of numbers.
+      CheckpointError: the file is damaged, or holds other values than arrays of numbers.
     """
-    # Of its own accord, numpy does not close what is no zip file.
+    # Numpy does not close a file that is no zip file.
     with contextlib.ExitStack() as stack:
         with _errors_of(path):
             file = stack.enter_context(open_plain(path))
@@ -68,8 +68,8 @@ def open_npz(path: Path) -> Iterator[Tree]:
 def _names(path: Path, member: zipfile.ZipInfo) -> list[str]:
     if not member.filename.endswith(".npy"):
         raise CheckpointError(
-            f"{path} has an entry {member.filename!r}, which is not an array. A checkpoint in npz"
-            " has arrays only."
+            f"{path} has an entry {member.filename!r}, which is not an array. Save the checkpoint"
+            " with arrays only."
         )
     return member.filename.removesuffix(".npy").split("/")
 
@@ -80,7 +80,7 @@ def _array(archive: Any, path: Path, member: zipfile.ZipInfo) -> StoredArray:
     if expansion is None:
         raise CheckpointError(f"{where}: compressed in a way that numpy does not use.{COPY_AGAIN}")
     with _errors_of(path), archive.zip.open(member) as file:
-        # No more than this, as numpy would first read whatever length the header claims to have.
+        # Limited, because numpy would read as many bytes as the header claims to have.
         start = io.BytesIO(file.read(12 + _LONGEST_HEADER))
     shape, dtype = _read_header(start, where)
     if not is_possible_shape(shape, dtype):
@@ -99,23 +99,23 @@ def _array(archive: Any, path: Path, member: zipfile.ZipInfo) -> StoredArray:
 
 
 def _read_header(start: io.BytesIO, where: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """The shape and the dtype of an array, and no other dtype than of numbers."""
+    """The shape and the dtype of an array; a dtype of anything but numbers is refused."""
     try:
         version = npy.read_magic(start)
         read = _READ_HEADER[version]
     except (ValueError, KeyError):
         raise CheckpointError(f"{where}: not an array of numpy.{COPY_AGAIN}") from None
     try:
-        # Of headers by Python 2 numpy warns, but it reads them.
+        # Numpy warns of headers from Python 2, and reads them.
         with warnings_ignored():
             shape, _, dtype = read(start, _LONGEST_HEADER)
     except Exception:
-        # Python's own parser reads it, and has many ways to say that this is no header.
+        # Python's parser reads the header, and raises many kinds of errors.
         shape, dtype = (), np.dtype("U")
     if dtype.hasobject:
         raise CheckpointError(
-            f"{where}: pickled Python objects. Unpickling can run any code, so they are not read."
-            " Save the checkpoint again, with arrays only."
+            f"{where}: pickled Python objects, which can run any code, are not read. Save the"
+            " checkpoint again, with arrays only."
         )
     lengths_are_numbers = all(type(length) is int and 0 <= length < 2**63 for length in shape)
     if not (lengths_are_numbers and (is_number(dtype) or dtype == _TWO_BYTES)):
@@ -144,7 +144,7 @@ def _read(
 
 @contextlib.contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
-    """Turn whatever numpy and zipfile say of a damaged file into one kind of error."""
+    """Turn all errors of numpy and zipfile about a damaged file into a CheckpointError."""
     try:
         yield
     except CheckpointError:

@@ -1,6 +1,6 @@
-"""The most bytes that the index of an OCDBT database becomes in memory.
+"""The largest size that the index of an OCDBT database can have in memory.
 
-Tensorstore reads a node of it as a whole, whatever its compression makes of few bytes.
+Tensorstore reads a node of the index as a whole, however large a few compressed bytes become.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from pathlib import Path
 
 from flaxoptim_compat.checkpoint_files.source import Source
 
-# How a node, a manifest and a node of versions begin. Length, version and compression follow.
+# The first bytes of a node, a manifest and a node of versions. Length, version and compression
+# follow.
 _MAGIC = bytes.fromhex("0cdb")
 _MAGIC_OF = tuple(map(bytes.fromhex, ("20de", "3a2a", "1234")))
 _HEAD = 4 + 8 + 1 + 1
 _ZSTD = 1
 _ZSTD_MAGIC = bytes.fromhex("28b52ffd")
-# No block of a frame of zstd becomes longer.
+# The largest size of an uncompressed block in a zstd frame.
 _LONGEST_BLOCK = 2**17
 _RLE = 1
-# A larger database is read whether its index swells or not: to search it would take too long.
+# A larger database is not searched, because the search would take too long.
 _LARGEST_SEARCHED = 2**26
 _PIECE = 2**22
 
 
 def size_of_index(directory: Path, size: int, most: int) -> int:
-    """The most bytes that all nodes in the files of a directory become.
+    """The largest size, in memory, of all nodes in the files of a directory.
 
     Args:
-      directory: that of the database, which has plain files only.
-      size: the bytes that its files have together.
-      most: as soon as there are more, the rest is not counted.
+      directory: the directory of the database, which has plain files only.
+      size: the total size of its files.
+      most: the size at which the count may stop.
 
     Raises:
       CheckpointError: a file cannot be read.
@@ -45,7 +46,7 @@ def size_of_index(directory: Path, size: int, most: int) -> int:
 def _size_of_nodes(source: Source, most: int) -> int:
     total = 0
     for begin in range(0, source.size, _PIECE):
-        # With the first bytes of the next piece, as a node may begin between the two.
+        # With the first bytes of the next piece, because a node may begin across both.
         piece = source.bytes_at(begin, _PIECE + 3)
         place = piece.find(_MAGIC)
         while place >= 0 and total <= most:

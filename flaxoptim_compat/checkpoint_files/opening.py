@@ -1,4 +1,4 @@
-"""Opening whatever a path leads to: a file, an orbax directory or a directory of checkpoints."""
+"""Opens the checkpoint at a path: a file, an orbax directory or a directory of checkpoints."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from flaxoptim_compat.checkpoint_files.flax_directory import Step, is_step, steps_in
+from flaxoptim_compat.checkpoint_files.flax_directory import StepCheckpoint, is_step, steps_in
 from flaxoptim_compat.checkpoint_files.plain_files import is_no_directory
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, Tree
 
 Format = Literal["msgpack", "npz", "orbax"]
 _ORBAX_FILES = ("_METADATA", "checkpoint", "manifest.ocdbt")
-# How orbax's CheckpointManager, and programs with it, call the one of several items.
+# The names of the state among several items, in orbax's CheckpointManager and in programs with it.
 _ORBAX_ITEMS = ("default", "state", "train_state")
 _ZIP = b"PK"
 
@@ -26,40 +26,41 @@ class Checkpoint:
 
     Args:
       path: the file or orbax directory that is really read.
-      format: how it is written.
-      tree: what it holds.
-      directory_of_steps: if a directory of checkpoints was opened, all of them, oldest first.
+      format: the format of the file or directory.
+      tree: its contents.
+      directory_of_steps: if a directory of checkpoints was opened, all its checkpoints, oldest
+        first.
     """
 
     path: Path
     format: Format
     tree: Tree
-    directory_of_steps: tuple[Step, ...] = ()
+    directory_of_steps: tuple[StepCheckpoint, ...] = ()
 
 
 @contextlib.contextmanager
 def open_checkpoint(path: str | os.PathLike[str]) -> Iterator[Checkpoint]:
-    """Open the checkpoint at ``path``; of several in a directory, the newest.
+    """Open the checkpoint at ``path``, or the newest checkpoint in a directory.
 
-    Its arrays can be read until the block ends. None of them is in memory before.
+    Arrays can be read until the block ends. An array is in memory only after it is read.
 
     Args:
       path: a msgpack or npz file, an orbax directory, or a directory of checkpoints.
 
     Raises:
-      CheckpointError: there is no checkpoint, or it is damaged.
+      CheckpointError: there is no checkpoint, or the checkpoint is damaged.
     """
     try:
-        found, steps = _found(Path(path))
+        file, steps = _file_and_steps(Path(path))
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     with contextlib.ExitStack() as stack:
-        format_, tree = _opened(found, stack)
-        yield Checkpoint(found, format_, tree, steps)
+        format_, tree = _opened(file, stack)
+        yield Checkpoint(file, format_, tree, steps)
 
 
-def _found(path: Path) -> tuple[Path, tuple[Step, ...]]:
-    """The file or directory to read, and the checkpoints of which it is the newest."""
+def _file_and_steps(path: Path) -> tuple[Path, tuple[StepCheckpoint, ...]]:
+    """The file or directory to read, and all checkpoints of a directory if it is the newest."""
     if not path.is_dir():
         return path, ()
     if (directory := _orbax_directory(path)) is not None:
@@ -76,7 +77,7 @@ def _found(path: Path) -> tuple[Path, tuple[Step, ...]]:
 
 
 def _orbax_directory(path: Path) -> Path | None:
-    """The directory with orbax's files: this one, or the one item in it that holds arrays."""
+    """The directory with orbax's files: this directory, or the item in it that holds arrays."""
     if _is_orbax(path):
         return path
     items = {
@@ -99,8 +100,8 @@ def _opened(path: Path, stack: contextlib.ExitStack) -> tuple[Format, Tree]:
         raise CheckpointError(f"There is no {path}. Name a checkpoint, or a directory of them.")
     if not path.is_file():
         raise CheckpointError(
-            f"{path} is a pipe or a device, and neither a file nor a directory. Save what comes out"
-            " of it to a file first."
+            f"{path} is a pipe or a device, and neither a file nor a directory. Save the data to a"
+            " file first."
         )
     from flaxoptim_compat.checkpoint_files.source import Source
 
@@ -123,6 +124,6 @@ def _no_checkpoint(directory: Path) -> CheckpointError:
     names = sorted(entry.name for entry in directory.iterdir())
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     return CheckpointError(
-        f"{directory} is no orbax checkpoint and has no entries named checkpoint_1 or 1 in it, but"
-        f" {shown or 'nothing'}. If one of these is a checkpoint, name that one."
+        f"{directory} is no orbax checkpoint and has no entries named checkpoint_1 or 1, but"
+        f" {shown or 'no entries at all'}. If one of these is a checkpoint, give its path."
     )

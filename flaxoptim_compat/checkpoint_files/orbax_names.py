@@ -1,4 +1,4 @@
-"""How orbax calls its files, and how it describes the leaves of a tree in them."""
+"""Orbax's names for its files, and for the types of leaves and keys in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ METADATA = "_METADATA"
 STRINGS = "_strings.json"
 AGGREGATE = "checkpoint"
 MANIFEST = "manifest.ocdbt"
-# The types of leaves that have no array.
+# The types of leaves without an array.
 NONE, TEXT = "None", "string"
 EMPTY = frozenset(["Dict", "List", "Tuple", "NamedTuple"])
 ARRAY, SCALAR = "np.ndarray", "scalar"
@@ -15,5 +15,5 @@ IN_SEQUENCE, IN_MAPPING = 1, 2
 
 
 def is_inside(place: str) -> bool:
-    """True if the folder of an array is in the directory of its checkpoint, and not elsewhere."""
+    """True if the folder of an array is inside the directory of its checkpoint."""
     return "\0" not in place and not any(part in ("", ".", "..") for part in place.split("/"))

@@ -1,8 +1,8 @@
-"""Reading the directories of orbax, through tensorstore and without orbax itself.
+"""Reads the directories of orbax, with tensorstore and without orbax itself.
 
-The tree is in ``_METADATA``, a JSON file, or, in those of early versions, in ``checkpoint``, a
-msgpack file. The arrays are zarr arrays, in a directory each or together in an OCDBT database.
-T5X's own directories, from before it used orbax, are of the second kind.
+The tree is in ``_METADATA``, a JSON file, or, with early versions of orbax, in ``checkpoint``, a
+msgpack file. The arrays are zarr arrays, each in a directory of its own or all in an OCDBT
+database. T5X's own directories, from before T5X used orbax, also have the tree in ``checkpoint``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArra
 from flaxoptim_compat.checkpoint_files.trees import at, nested
 from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
 
-# Of a hundred thousand arrays it has a fourth of that.
+# For a hundred thousand arrays, the file has a fourth of this size.
 _LARGEST_JSON = 2**26
 _PLACEHOLDER = "PLACEHOLDER://"
 _TENSORSTORE_SPEC = frozenset(["driver", "kvstore", "metadata"])
@@ -29,7 +29,14 @@ _PYTHON_SCALARS = ("int64", "float64", "bool", "complex128")
 
 
 class _Leaf(NamedTuple):
-    """One leaf, as the metadata describe it."""
+    """A leaf, as described in the metadata.
+
+    Args:
+      names: the names that lead to the leaf.
+      kind: the type of the leaf in orbax.
+      array: the place of its array; "" without an array.
+      value: the value of a leaf without an array.
+    """
 
     names: tuple[str, ...]
     kind: str
@@ -42,10 +49,10 @@ def read_orbax(directory: Path) -> Iterator[Tree]:
     """The tree in a directory of orbax.
 
     Args:
-      directory: the one with ``_METADATA`` or ``checkpoint`` in it.
+      directory: the directory with the file ``_METADATA`` or ``checkpoint``.
 
     Raises:
-      CheckpointError: it is damaged.
+      CheckpointError: the directory is damaged.
     """
     with contextlib.ExitStack() as stack:
         aggregate: Tree = {}
@@ -58,7 +65,7 @@ def read_orbax(directory: Path) -> Iterator[Tree]:
             leaves = list(_leaves_of_aggregate(aggregate, ()))
         else:
             raise CheckpointError(
-                f"{directory} has arrays of orbax, but no {orbax_names.METADATA} that says which."
+                f"{directory} has arrays of orbax, but no {orbax_names.METADATA} that names them."
                 + COPY_AGAIN
             )
         wanted = [leaf.array for leaf in leaves if leaf.array]
@@ -82,12 +89,12 @@ def _json_in(path: Path) -> dict[str, Any]:
             raise _damaged(path, f"{source.size:,} bytes are more than any checkpoint has there")
         content = source.bytes_at(0, source.size)
     try:
-        found = json.loads(content)
+        metadata = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
-    if not isinstance(found, dict):
-        raise _damaged(path, "it is not a JSON object")
-    return found
+    if not isinstance(metadata, dict):
+        raise _damaged(path, "the content is not a JSON object")
+    return metadata
 
 
 def _damaged(path: Path, problem: str) -> CheckpointError:
@@ -126,12 +133,12 @@ def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_Leaf]:
 
 
 def _place_of_array(leaf: Tree) -> str | None:
-    """Where the array is that an entry stands for; None if it stands for itself."""
+    """The place of the array that an entry stands for; None for an entry that is a value."""
     if isinstance(leaf, str) and leaf.startswith(_PLACEHOLDER):
         return leaf.removeprefix(_PLACEHOLDER)
     if not isinstance(leaf, Mapping) or not _TENSORSTORE_SPEC.issubset(leaf):
         return None
-    # T5X writes a specification for tensorstore; those for Google's storage had the path outside.
+    # T5X writes a specification for tensorstore; for Google's storage, the path is outside kvstore.
     storage = leaf["kvstore"]
     inner = storage.get("path") if isinstance(storage, Mapping) else None
     place = inner or leaf.get("path")
@@ -139,7 +146,7 @@ def _place_of_array(leaf: Tree) -> str | None:
 
 
 def _without_parents(leaves: Sequence[_Leaf]) -> Iterator[_Leaf]:
-    """All leaves but the empty ones of which orbax has the descendants as well."""
+    """All leaves except the empty ones for which orbax also has descendants."""
     parents = {leaf.names[:depth] for leaf in leaves for depth in range(len(leaf.names))}
     return (leaf for leaf in leaves if leaf.array or leaf.names not in parents)
 

@@ -1,7 +1,7 @@
-"""Writing a directory that orbax restores, without orbax: each array is a zarr array of one part.
+"""Writes a directory that orbax restores, without orbax: each array is a zarr array of one part.
 
-Orbax itself would take all arrays at once. A zarr array of one part that is not compressed is its
-values in a file, in C order, beside a description in JSON.
+Orbax itself would take all arrays at once. An uncompressed zarr array of one part is a file with
+its values, in C order, beside a description in JSON.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _NAMED = frozenset(
 _UNKNOWN = frozenset(["float128", "complex256"])
 
 
-# An array has been a Python number if it is one of numpy. Beside arrays there are texts.
+# The value of a leaf: a stored array, a Python number as a numpy array, a text, or None.
 _Value: TypeAlias = "StoredArray | np.ndarray[Any, Any] | str | None"
 
 
 def write_orbax(
     directory: Path, tree: Tree, report: Callable[[int], None], sequences: bool = True
 ) -> None:
-    """Fill a directory as orbax does.
+    """Fill a directory with the files of orbax.
 
     Args:
-      directory: an empty one.
+      directory: an empty directory.
       tree: a checked tree.
-      report: called with the number of bytes, whenever some have been written.
-      sequences: whether the numbered entries of a mapping are those of a list or tuple.
+      report: called with the number of bytes after each write.
+      sequences: whether a mapping with numbered entries is a list or tuple.
 
     Raises:
       CheckpointError: orbax cannot hold the tree.
@@ -60,7 +60,7 @@ def write_orbax(
     entries: dict[str, Any] = {}
     for keys, leaf in _leaves(tree, (), sequences):
         names = tuple(name for name, _ in keys)
-        # An array has a folder of its own, inside of the checkpoint.
+        # Each array has a folder of its own, inside the checkpoint.
         where, place = "/".join(names), ".".join(names)
         kind, value = _kind_and_value(leaf, where)
         if isinstance(value, str):
@@ -87,11 +87,11 @@ def write_orbax(
 def _leaves(
     tree: Tree, keys: tuple[tuple[str, int], ...], sequences: bool
 ) -> Iterator[tuple[tuple[tuple[str, int], ...], Tree]]:
-    """The leaves, each with the names that lead to it and the type of key that each name is."""
+    """The leaves, each with the names that lead to the leaf, and the type of key of each name."""
     if not isinstance(tree, Mapping) or not tree:
         yield keys, tree
         return
-    # State dicts number the items of lists and tuples, and orbax wants to know.
+    # State dicts number the items of lists and tuples, which orbax records.
     numbered = sequences and set(tree) == set(map(str, range(len(tree))))
     key_type = orbax_names.IN_SEQUENCE if numbered else orbax_names.IN_MAPPING
     for name in sorted(tree, key=int) if numbered else tree:
@@ -100,7 +100,10 @@ def _leaves(
 
 def _kind_and_value(tree: Tree, where: str) -> tuple[str, _Value]:
     if not where:
-        raise CheckpointError("Nothing was written: orbax holds arrays by their names.")
+        raise CheckpointError(
+            "Nothing was written: orbax holds arrays by names, and the tree is a single value."
+            " Write a mapping, or msgpack instead."
+        )
     if isinstance(tree, Mapping):
         return "List" if isinstance(tree, StoredList) else "Dict", None
     if tree is None:

@@ -1,4 +1,4 @@
-"""Plain files, and nothing else: a link could lead out of a checkpoint, and a pipe never ends."""
+"""Opens plain files only: a link could lead out of a checkpoint, and a pipe could never end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
 
 def is_no_directory(path: Path) -> bool:
-    """True if something that is no directory is there, to be opened as a file, be it one or not."""
+    """True if there is a file, or anything else but a directory, to be opened as a file."""
     return os.path.lexists(path) and not path.is_dir()
 
 
@@ -19,14 +19,14 @@ def open_plain(path: Path, *, inside: bool = False) -> BufferedReader:
     """The open file.
 
     Args:
-      path: where it is.
-      inside: whether it is a part of a directory, and must not be a link.
+      path: the path of the file.
+      inside: whether the file is part of a directory, and must not be a link.
 
     Raises:
-      CheckpointError: it is no plain file.
-      OSError: it cannot be opened.
+      CheckpointError: the path leads to no plain file.
+      OSError: the file cannot be opened.
     """
-    # Without a writer, a pipe would never open. Windows has neither flag.
+    # Without O_NONBLOCK, a pipe without a writer would never open. Windows has neither flag.
     flags = getattr(os, "O_NONBLOCK", 0)
     if inside:
         refuse_special(path, path.lstat().st_mode)
@@ -41,11 +41,11 @@ def open_plain(path: Path, *, inside: bool = False) -> BufferedReader:
 
 
 def size_of_plain_files(directory: Path) -> int:
-    """How many bytes the files have that are in a directory, and in those below it.
+    """The total size of the files in a directory and below.
 
     Raises:
-      CheckpointError: something there is neither a directory nor a plain file.
-      OSError: it cannot be read.
+      CheckpointError: an entry is neither a directory nor a plain file.
+      OSError: the directory cannot be read.
     """
     size = 0
     with os.scandir(directory) as entries:
@@ -53,29 +53,30 @@ def size_of_plain_files(directory: Path) -> int:
             if entry.is_dir(follow_symlinks=False):
                 size += size_of_plain_files(Path(entry.path))
             else:
-                found = entry.stat(follow_symlinks=False)
-                refuse_special(Path(entry.path), found.st_mode)
-                size += found.st_size
+                status = entry.stat(follow_symlinks=False)
+                refuse_special(Path(entry.path), status.st_mode)
+                size += status.st_size
     return size
 
 
 def refuse_special(path: Path, mode: int) -> None:
-    """Refuse what is no plain file.
+    """Refuse a path that leads to no plain file.
 
     Args:
-      path: what is to be read.
-      mode: as ``lstat`` gives it, or ``fstat``.
+      path: the path, for messages.
+      mode: the mode from ``lstat`` or ``fstat``.
 
     Raises:
-      CheckpointError: it is none.
+      CheckpointError: the mode is not that of a plain file.
     """
     if stat.S_ISLNK(mode):
         raise CheckpointError(
             f"{path} is a symbolic link, and a checkpoint may hold plain files only. If you trust"
-            " it, make a copy with the files themselves, such as by cp -rL, and name that."
+            " the link, make a copy with the files themselves, such as by `cp -rL`, and give its"
+            " path."
         )
     if not stat.S_ISREG(mode):
         raise CheckpointError(
             f"{path} is {'a directory' if stat.S_ISDIR(mode) else 'a pipe, a device or a socket'},"
-            " and a checkpoint may hold plain files only. Name one that was not tampered with."
+            " and a checkpoint may hold plain files only. Use another copy of the checkpoint."
         )

@@ -1,4 +1,4 @@
-"""A file that is being read: its bytes, and arrays that lie in it."""
+"""An open file of a checkpoint: its bytes, and the arrays in it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from flaxoptim_compat.checkpoint_files.plain_files import open_plain
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 COPY_AGAIN = (
-    " If it was cut short or damaged on its way here, copy it again; if not, use an earlier one."
+    " If the checkpoint was cut short or damaged on the way here, copy it again; if not, use an"
+    " earlier one."
 )
 
 
 class Source:
     """An open file.
 
-    The file is read and not mapped: a file that another process shortens is an error then, not a
-    crash.
+    The file is read and not mapped into memory: if another process shortens the file, there is an
+    error and no crash.
 
     Args:
       path: the file.
-      inside: whether it is a part of a directory, and must not be a link.
+      inside: whether the file is part of a directory, and must not be a link.
 
     Raises:
-      CheckpointError: it cannot be opened, or is no plain file.
+      CheckpointError: the file cannot be opened, or is no plain file.
     """
 
     def __init__(self, path: Path, *, inside: bool = False) -> None:
@@ -47,10 +48,10 @@ class Source:
         self.file.close()
 
     def bytes_at(self, offset: int, size: int) -> bytes:
-        """The bytes from ``offset`` on, fewer where the file ends.
+        """The bytes from ``offset`` on; fewer than ``size`` at the end of the file.
 
         Raises:
-          CheckpointError: it cannot be read.
+          CheckpointError: the file cannot be read.
         """
         buffer = bytearray(max(0, min(size, self.size - offset)))
         self.read_into(offset, memoryview(buffer))
@@ -82,14 +83,14 @@ class Source:
 
 
 class ArrayInFile(StoredArray):
-    """An array whose values lie in a file one after the other, in C order.
+    """An array whose values are in a file one after the other, in C order.
 
     Args:
       source: the file.
-      offset: where in it the values begin.
+      offset: the place in the file where the values begin.
       shape: the shape.
       dtype: the dtype.
-      is_scalar: whether it was saved from a numpy scalar.
+      is_scalar: whether the array was saved from a numpy scalar.
     """
 
     def __init__(
@@ -111,7 +112,7 @@ class ArrayInFile(StoredArray):
         return values.view(self.dtype).reshape(self.shape)
 
     def read_into(self, values: np.ndarray[Any, Any]) -> None:
-        """Read into an array of bytes.
+        """Read the values into an array of bytes.
 
         Raises:
           CheckpointError: the file was closed, or has become shorter.
@@ -123,7 +124,7 @@ def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
     """Memory for an array from the file at ``path``.
 
     Raises:
-      CheckpointError: there is not enough.
+      CheckpointError: there is not enough memory.
     """
     try:
         return np.empty(size, np.uint8)
@@ -132,13 +133,13 @@ def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
 
 
 def too_large(path: Path, size: int) -> CheckpointError:
-    """The error of an array that takes more memory than there is."""
+    """The error of an array that is larger than the free memory."""
     return CheckpointError(
-        f"{path} has an array of {size:,} bytes, more than there is memory. Read it on a larger"
-        " machine."
+        f"{path} has an array of {size:,} bytes, which is more than the free memory. Read the"
+        " checkpoint on a larger machine."
     )
 
 
 def cannot_read(path: Path, error: OSError) -> CheckpointError:
-    """The same error, as one of a checkpoint."""
+    """The CheckpointError for an OSError."""
     return CheckpointError(f"{path} cannot be read: {error.strerror or error}.")

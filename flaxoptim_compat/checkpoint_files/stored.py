@@ -1,4 +1,4 @@
-"""The parts of checkpoints: nested mappings, whose arrays stay in the file until read."""
+"""The tree of a checkpoint: nested mappings with arrays that stay in the file until read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Tree: TypeAlias = (
 
 
 class CheckpointError(ValueError):
-    """A file that cannot be read or written; the message names it and says what to do next."""
+    """A checkpoint cannot be read or written; the message names the file, and the next step."""
 
 
 @dataclasses.dataclass(eq=False, repr=False)
 class StoredArray:
     """An array that stays in its file until ``read`` reads it.
 
-    Its dtype is one of ``ml_dtypes`` where numpy has none. ``is_scalar`` says that it was saved
-    from a numpy scalar, and not from an array without dimensions.
+    The dtype may be one of ``ml_dtypes``. ``is_scalar`` is True if the array was saved from a numpy
+    scalar, and not from an array without dimensions.
     """
 
     shape: tuple[int, ...]
@@ -34,11 +34,11 @@ class StoredArray:
 
     @property
     def nbytes(self) -> int:
-        """The size of its values in bytes."""
+        """The size of the values in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def read(self) -> np.ndarray[Any, Any]:
-        """The values, read from the file now and kept by the caller only; they are read-only.
+        """The values, read-only, read from the file in each call.
 
         Raises:
           CheckpointError: the file was closed, shortened or damaged.
@@ -52,17 +52,17 @@ class StoredArray:
 
 
 def is_index(name: str) -> bool:
-    """True if a name is the index of an entry in a list: Python refuses numbers of 5,000 digits."""
+    """True if a name is the index of an entry in a list; Python refuses numbers of 5,000 digits."""
     return name.isdecimal() and len(name) < 20
 
 
 class StoredList(Mapping[str, "Tree"]):
-    """A list in a msgpack file, as flax.serialization numbers lists: '0', '1' and so on.
+    """A list in a msgpack file, as a mapping with the names '0', '1' and so on.
 
-    The list is written as a list again.
+    Flax.serialization numbers lists in this way. The mapping is written as a list again.
 
     Args:
-      items: what it holds.
+      items: the items of the list.
     """
 
     __slots__ = ("_items",)
@@ -83,10 +83,10 @@ class StoredList(Mapping[str, "Tree"]):
 
 
 def array_in_memory(value: Any) -> StoredArray:
-    """An array, or a numpy scalar, as a leaf of a tree to be written.
+    """The leaf, in a tree to be written, for an array in memory.
 
     Args:
-      value: an array of numpy or jax, or a numpy scalar, which stays one.
+      value: an array of numpy or jax, or a numpy scalar, which is written as a scalar.
     """
     import numpy as np
 

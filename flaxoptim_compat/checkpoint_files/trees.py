@@ -1,28 +1,28 @@
-"""The trees of checkpoints: nested mappings, whose leaves are arrays, numbers and texts."""
+"""Functions of the trees of checkpoints: nested mappings with arrays, numbers and texts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, StoredList, Tree
 
 # The names that lead to an entry.
-Path = tuple[str, ...]
+TreePath = tuple[str, ...]
 # Real checkpoints nest about ten deep.
 DEEPEST = 200
 
 
 def leaves_of(
-    tree: Any, path: Path = (), without: Collection[Path] = ()
-) -> Iterator[tuple[Path, Any]]:
-    """Everything in a tree that is no mapping, with its path.
+    tree: Any, path: TreePath = (), without: Collection[TreePath] = ()
+) -> Iterator[tuple[TreePath, Any]]:
+    """All values in a tree that are no mappings, with their paths.
 
     Args:
       tree: nested mappings.
-      path: that of the tree.
-      without: paths at which nothing is looked for.
+      path: the path of the tree.
+      without: paths to leave out, with everything below them.
     """
     if not isinstance(tree, Mapping):
         yield path, tree
@@ -31,7 +31,7 @@ def leaves_of(
         inner = (*path, name)
         if inner in without:
             continue
-        # Most children are leaves, which need no generator of their own.
+        # Without a generator for a leaf, because most children are leaves.
         if isinstance(child, Mapping):
             yield from leaves_of(child, inner, without)
         else:
@@ -44,12 +44,12 @@ def arrays(tree: Tree) -> Iterator[StoredArray]:
 
 
 def size_of(tree: Tree) -> int:
-    """The bytes that the values of all arrays have together."""
+    """The total size of the values of all arrays, in bytes."""
     return sum(array.nbytes for array in arrays(tree))
 
 
 def at(tree: Any, path: Sequence[str]) -> Any:
-    """The entry at a path; None if there is nothing."""
+    """The entry at a path; None if there is no entry."""
     for name in path:
         if not isinstance(tree, Mapping) or name not in tree:
             return None
@@ -57,13 +57,13 @@ def at(tree: Any, path: Sequence[str]) -> Any:
     return tree
 
 
-def mapped(tree: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
+def mapped(tree: Any, change: Callable[[TreePath, Any], Any], path: TreePath = ()) -> Any:
     """The tree with each leaf changed.
 
     Args:
       tree: nested mappings.
-      change: takes the path of a leaf, and the leaf.
-      path: that of the tree.
+      change: takes the path of a leaf and the leaf to the new leaf.
+      path: the path of the tree.
     """
     if not isinstance(tree, Mapping):
         return change(path, tree)
@@ -73,16 +73,16 @@ def mapped(tree: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> An
 
 
 def with_children(tree: Mapping[str, Any], children: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The children as a mapping of the same kind: a list in a file stays one."""
+    """The children as a mapping of the same kind as the tree, such as a ``StoredList``."""
     return StoredList([*children.values()]) if isinstance(tree, StoredList) else children
 
 
-def nested(entries: Iterable[tuple[Sequence[str], Tree]], file: FilePath) -> Tree:
-    """The tree in which each entry is found under its names.
+def nested(entries: Iterable[tuple[Sequence[str], Tree]], file: Path) -> Tree:
+    """The tree of entries, each at the path of its names.
 
     Args:
-      entries: names and values. Without any name, the value is the tree.
-      file: where they come from, for messages.
+      entries: names and values. The value of an entry without names is the whole tree.
+      file: the file of the entries, for messages.
 
     Raises:
       CheckpointError: two entries have the same names, or one is inside another.
@@ -93,15 +93,16 @@ def nested(entries: Iterable[tuple[Sequence[str], Tree]], file: FilePath) -> Tre
             return value
         if len(names) > DEEPEST or "" in names:
             raise CheckpointError(
-                f"{file} has an entry of the impossible name {'/'.join(names)!r}."
+                f"{file} has an entry of the impossible name {'/'.join(names)!r}. Use another copy,"
+                " or an earlier checkpoint."
             )
         inner: Any = root
         for name in names[:-1]:
             inner = inner.setdefault(name, {}) if isinstance(inner, dict) else inner
         if not isinstance(inner, dict) or names[-1] in inner:
             raise CheckpointError(
-                f"{file} has an entry {'/'.join(names)!r}, and another of that name or inside it,"
-                " as no checkpoint has. Use another copy, or an earlier one."
+                f"{file} has an entry {'/'.join(names)!r}, and another entry of that name or inside"
+                " it, as no checkpoint has. Use another copy, or an earlier checkpoint."
             )
         inner[names[-1]] = value
     return root

@@ -1,4 +1,4 @@
-"""Writing a checkpoint, so that it appears whole or not at all."""
+"""Writes a checkpoint, which appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -21,21 +21,20 @@ def write_checkpoint(
 ) -> None:
     """Write ``tree`` to ``path``, which must not exist yet.
 
-    One array is in memory at a time, beside those that were before. Until it is finished, the file
-    or directory is beside ``path`` and called ``unfinished-NAME-XXXXXXXX``; so is what is left of
-    it if the program is killed.
+    One stored array is in memory at a time. Until the end, the file or directory is beside ``path``
+    with the name ``unfinished-NAME-XXXXXXXX``, and stays there if the program is killed.
 
     Args:
-      path: the msgpack file or the orbax directory to be.
+      path: the new msgpack file or orbax directory.
       tree: nested mappings with stored arrays, numpy arrays, Python scalars, texts and None.
-      format: how to write it.
-      progress: called again and again with the bytes of arrays written so far, and those in total.
-      sequences: whether orbax is to know the numbered entries of a mapping as those of a list or
-        tuple, which state dicts number.
+      format: the format of the checkpoint.
+      progress: called with the bytes of arrays written so far and the total, after each write.
+      sequences: whether orbax takes mappings with numbered entries as lists or tuples, which state
+        dicts number.
 
     Raises:
       CheckpointError: ``path`` exists or cannot be written, the format cannot hold the tree, or the
-        file that an array comes from is damaged.
+        file of an array is damaged.
       ValueError: there is no such format.
     """
     if format not in ("msgpack", "orbax"):
@@ -45,7 +44,7 @@ def write_checkpoint(
 
     path = Path(path)
     refuse_existing = functools.partial(_refuse_existing, path)
-    # Also here, as reading what is to be written takes long.
+    # Refused here too, because reading the arrays takes long.
     refuse_existing()
     checked = leaves.checked(tree)
     done, total = 0, size_of(checked)
@@ -73,13 +72,15 @@ def write_checkpoint(
                         report(len(piece))
     except OSError as error:
         raise CheckpointError(
-            f"{path} cannot be written: {error.strerror or error}. What was written of it has been"
+            f"{path} cannot be written: {error.strerror or error}. The unfinished part has been"
             " removed."
         ) from error
 
 
 def _refuse_existing(path: Path) -> None:
     if os.path.lexists(path):
-        raise CheckpointError(f"{path} exists already. Name another one, or move it away first.")
+        raise CheckpointError(
+            f"{path} exists already. Give another path, or move the old checkpoint away first."
+        )
     if not os.path.isdir(path.parent):
         raise CheckpointError(f"There is no directory {path.parent}. Make it first.")

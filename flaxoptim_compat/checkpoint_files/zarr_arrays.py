@@ -1,4 +1,4 @@
-"""Arrays in zarr, in directories or in an OCDBT database, read by tensorstore one at a time."""
+"""Zarr arrays in directories or in an OCDBT database, which tensorstore reads one at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flaxoptim_compat.checkpoint_files.promised import most_accounted_for, refus
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
-# As zarr calls the files with values.
+# The names of zarr's files with values.
 _PART = re.compile(rb"(c[/.]?)?[\d/.]*")
 
 
@@ -33,23 +33,23 @@ def zarr_arrays(
     driver: Literal["zarr", "zarr3"],
     may_lack_values: bool,
 ) -> dict[str, StoredArray]:
-    """Arrays by their names.
+    """The stored arrays by name.
 
     Args:
-      directory: where they are.
-      names: the names of the wanted ones.
-      driver: their format, for tensorstore.
-      may_lack_values: whether parts that are not there are zero, and not missing.
+      directory: the directory with the arrays.
+      names: the names of the arrays.
+      driver: tensorstore's name for their format.
+      may_lack_values: whether a part without a file has zeros; otherwise such a part is missing.
 
     Raises:
-      CheckpointError: one is missing, damaged, or larger than its files can be.
+      CheckpointError: an array is missing, damaged, or too large for its files.
     """
     import tensorstore
 
     names = list(names)
     for name in names:
         if not is_inside(name):
-            problem = f"{directory} has an array in {name!r:.200}, which is not inside it."
+            problem = f"{directory} has an array in {name!r:.200}, outside of the directory."
             raise CheckpointError(problem + COPY_AGAIN)
     try:
         size = size_of_plain_files(directory)
@@ -76,13 +76,13 @@ def zarr_arrays(
     for name, store in opening.items():
         with _errors_of(directory, name):
             arrays[name], taken[name] = _array(store.result(), directory, name, size)
-    # Several leaves may be promised the same array.
+    # Counted for each name, because several leaves may have the same array.
     refuse_unaccounted(directory, sum(taken[name] for name in names), size)
     return arrays
 
 
 def _key_value_store(directory: Path, name: str) -> dict[str, Any]:
-    """Where tensorstore finds an array: in the database, or in a folder of its own."""
+    """The place of an array for tensorstore: in the database, or in a folder of its own."""
     files = {"driver": "file", "path": f"{directory.absolute()}{os.sep}"}
     if (directory / MANIFEST).is_file():
         return {"driver": "ocdbt", "base": files, "path": f"{name}/"}
@@ -90,7 +90,7 @@ def _key_value_store(directory: Path, name: str) -> dict[str, Any]:
 
 
 def _array(store: Any, directory: Path, name: str, size: int) -> tuple[StoredArray, int]:
-    """An array, and how many bytes of memory reading it takes: its own, or those of one part."""
+    """An array, and the memory that reading takes: its own size, or that of one part."""
     shape, dtype = tuple(store.shape), store.dtype.numpy_dtype
     chunk = tuple(store.chunk_layout.read_chunk.shape or ())  # None without dimensions
     if not is_number(dtype):
@@ -111,15 +111,16 @@ def _read(store: Any, directory: Path, name: str) -> np.ndarray[Any, Any]:
 
 
 def _refuse_swelling(store: Any) -> None:
-    """Refuse parts that become longer than they may: only blosc makes memory of what a part says.
+    """Refuse compressed parts that become longer than a part of the array.
 
-    Of the other compressions tensorstore takes no more than the array needs.
+    Only blosc takes as much memory as the part says. With other compressions, tensorstore takes as
+    much as the array needs.
     """
     codec = json.dumps(store.codec.to_json())
     if '"blosc"' not in codec:
         return
     if "sharding" in codec:
-        raise ValueError("blosc inside of shards, which no release of orbax has written")
+        raise ValueError("blosc inside shards, which no release of orbax has written")
     longest = (
         math.prod(store.chunk_layout.read_chunk.shape or ()) * store.dtype.numpy_dtype.itemsize
     )
@@ -127,7 +128,7 @@ def _refuse_swelling(store: Any) -> None:
         # The length before compression.
         header = store.kvstore.read(key, byte_range=slice(4, 8)).result().value
         if (length := int.from_bytes(header, "little")) > longest:
-            raise ValueError(f"a part of {length:,} bytes, where {longest:,} belong")
+            raise ValueError(f"a part has {length:,} bytes instead of {longest:,}")
 
 
 @contextmanager
@@ -135,7 +136,7 @@ def _errors_of(directory: Path, name: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError, OverflowError, RuntimeError, OSError) as error:
-        # The message goes on for lines with where in its source tensorstore noticed.
+        # The rest of the message is about places in the source of tensorstore.
         problem = str(error).split(" [source locations=")[0].split(" [tensorstore_spec=")[0]
         raise CheckpointError(
             f"{directory}: the array {name!r} cannot be read: {problem}.{COPY_AGAIN}"

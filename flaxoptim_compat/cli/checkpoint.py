@@ -141,7 +141,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
 def _convert(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
-    from flaxoptim_compat.checkpoint_conversion.convert import Settings
+    from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
     from flaxoptim_compat.cli.progress import Progress
 
     definitions = fits = like = None
@@ -154,7 +154,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             fits = convert_arguments.object_named("--fits", arguments.fits)
         if arguments.like is not None:
             like = convert_arguments.parameters_named(arguments.like)
-    settings = Settings(
+    settings = ConversionSettings(
         arguments.to,
         name=arguments.optimizer,
         definitions=definitions,

@@ -13,7 +13,7 @@ from flax import serialization
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
-from flaxoptim_compat.checkpoint_conversion.convert import Settings
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import parameters
 from tests.benchmarks.subjects import GENUINE, OURS, subjects
@@ -89,7 +89,7 @@ def _converting(effort: Effort, leaves: int, shape: tuple[int, ...]) -> dict[str
 
         def convert() -> None:
             destination.unlink(missing_ok=True)
-            convert_checkpoint(source, destination, Settings("train-state", name="Adam"))
+            convert_checkpoint(source, destination, ConversionSettings("train-state", name="Adam"))
 
         def read_and_write() -> None:
             destination.unlink(missing_ok=True)

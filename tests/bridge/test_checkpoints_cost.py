@@ -20,7 +20,7 @@ import flaxoptim_compat
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
-from flaxoptim_compat.checkpoint_conversion.convert import Settings
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from flaxoptim_compat.checkpoint_files.source import Source
 from tests.support.cases import CASES, Case
 from tests.support.side_by_side import assert_same_bits
@@ -207,7 +207,7 @@ def test_converting_reads_every_byte_for_each_place_it_goes_to(
 
     monkeypatch.setattr(Source, "__init__", opened_and_counted)
     convert_checkpoint(
-        source, tmp_path / "new", Settings("train-state", name="Adam"), format_=format_
+        source, tmp_path / "new", ConversionSettings("train-state", name="Adam"), format_=format_
     )
     # What stands between arrays is read with some bytes that follow it, which are those of an array
     # or what another look goes on with. A TrainState has the step at four places.
@@ -227,5 +227,5 @@ def test_converting_traces_each_shape_once(tmp_path: Path, monkeypatch: pytest.M
         return init(self, param)
 
     monkeypatch.setattr(optim.Adam, "init_param_state", noted)
-    convert_checkpoint(source, tmp_path / "new", Settings("train-state", name="Adam"))
+    convert_checkpoint(source, tmp_path / "new", ConversionSettings("train-state", name="Adam"))
     assert sorted(shapes) == [(2,), (2, 3)]

@@ -106,7 +106,7 @@ def test_which_optimizer_moves_which_parameter(capsys: pytest.CaptureFixture[str
 def test_a_list_of_states_does_not_tell_whose_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     path = goldens.CHECKPOINTS / "flax-0.3.2" / "MultiOptimizer-two" / "step10.msgpack"
     about = lines_about(inspected(path, capsys))
-    assert about["kind"].endswith("which of them moves which parameter is not in the file")
+    assert about["kind"].endswith("the file does not tell which optimizer moves which parameter")
     assert about["layout"] == "legacy, as Flax 0.3.2 wrote it"
     assert about["step"] == "10"
 
@@ -126,7 +126,7 @@ def test_optimizers_anywhere_and_what_stands_beside(
     output = inspected(written(tmp_path, tree), capsys)
     headings = [line for line in output.splitlines() if line.startswith("Optimizer at")]
     assert headings == ["Optimizer at generator/optimizer", "Optimizer at opt"]
-    beside = output.partition("Beside that:\n\n")[2].splitlines()
+    beside = output.partition("Other entries:\n\n")[2].splitlines()
     assert [line.split() for line in beside] == [
         ["name", "shape", "dtype", "size"],
         ["generator/ema/w", "3×4", "float32", "48", "B"],
@@ -146,7 +146,9 @@ def test_a_train_state_has_the_kind_of_the_optimizer_it_came_from(
     about = lines_about(state)
     if entry.name == "MultiOptimizer-three":
         # Its part without moments cannot be told from what nothing moves.
-        assert about["kind"].endswith("which of them moves which parameter is not in the file")
+        assert about["kind"].endswith(
+            "the file does not tell which optimizer moves which parameter"
+        )
     else:
         assert about["kind"] == lines_about(legacy)["kind"]
     assert about["layout"] == "a TrainState with optax and inject_hyperparams"
@@ -222,7 +224,7 @@ def test_the_newest_of_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture
         (tmp_path / f"checkpoint_{step}").write_bytes(serialization.to_bytes({"step": step}))
     output = inspected(tmp_path, capsys).splitlines()
     assert output[0].startswith(f"{tmp_path}/checkpoint_20: msgpack")
-    assert output[1] == "The newest of 3 in the directory, those of steps 1, 3, 20."
+    assert output[1] == "The newest of 3 checkpoints in the directory, at the steps 1, 3, 20."
 
 
 def test_ten_thousand_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,7 +17,7 @@ from orbax.checkpoint import PyTreeCheckpointer
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
-from flaxoptim_compat.checkpoint_conversion.convert import Settings
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from flaxoptim_compat.checkpoint_files import CheckpointError, write_checkpoint
 from flaxoptim_compat.cli import main
 from tests.data import goldens
@@ -56,8 +56,8 @@ def test_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         out
         == """\
-Optimizer at the top of the checkpoint: Adam at step 10, taken to have \
-weight_decay=0, now a TrainState.
+Optimizer at the top of the checkpoint: Adam at step 10, with \
+weight_decay=0 assumed, now a TrainState.
 Wrote new.msgpack: msgpack, 22 arrays, 4.2 kB.
 
 Restore it with
@@ -67,12 +67,12 @@ Restore it with
   with open('new.msgpack', "rb") as file:
       state = serialization.from_bytes(optimizer.to_train_state(), file.read())
 
-A legacy checkpoint holds no learning rate. It is NaN in the new one. A program that gives one to
-each step needs nothing; any other sets it once:
+A legacy checkpoint holds no learning rate, so the learning rate is NaN in the new checkpoint. A
+program that gives a rate to each step needs nothing. Any other program sets the rate once:
 
   state.opt_state.hyperparams["learning_rate"] = 0.001  # yours
 
---definition knows it, and other hyper-parameters, from your old program.
+With --definition, the conversion takes the rate and other hyper-parameters from the old program.
 """
     )
     assert convert("new.msgpack", "old.msgpack", "--to", "legacy") == 0
@@ -214,7 +214,7 @@ def test_orbax_directories_of_programs(name: str, tmp_path: Path) -> None:
     PyTreeCheckpointer().save(tmp_path / "legacy", optimizer)
     definition = entry.build(optim)
     for source, destination, to in (("state", "old", "legacy"), ("legacy", "new", "train-state")):
-        settings = Settings(to, definitions=definition)
+        settings = ConversionSettings(to, definitions=definition)
         convert_checkpoint(source, destination, settings, format_="msgpack")
     assert Path("old").read_bytes() == serialization.to_bytes(optimizer)
     assert Path("new").read_bytes() == serialization.to_bytes(state)
@@ -243,5 +243,5 @@ def test_a_rate_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     (rate,) = (each for each in old.glob("*learning_rate*/*") if each.name[0].isdigit())
     rate.write_bytes(rate.read_bytes()[:1])
     with pytest.raises(CheckpointError, match="cannot be read"):
-        convert_checkpoint(old, new, Settings("legacy"))
+        convert_checkpoint(old, new, ConversionSettings("legacy"))
     assert [each.name for each in tmp_path.iterdir()] == ["old"]

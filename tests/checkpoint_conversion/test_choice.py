@@ -32,10 +32,10 @@ def test_where_two_layouts_fit_it_says_what_decides(wrapped: bool, tmp_path: Pat
     with pytest.raises(CheckpointError) as error:
         converted(source, "train-state")
     assert str(error.value) == (
-        "Cannot convert the optimizer at the top of the checkpoint: its state has the fields"
-        " grad_ema, grad_sq_ema, which are those of Adam, AdaBelief or LAMB, and their TrainStates"
-        " differ. Say which it was: --optimizer Adam, --optimizer AdaBelief or --optimizer LAMB,"
-        " without weight decay. A --definition decides too, and gives the learning rate, such as"
+        "Cannot convert the optimizer at the top of the checkpoint: the fields of the state are"
+        " grad_ema, grad_sq_ema, those of Adam, AdaBelief or LAMB, whose TrainStates differ. Name"
+        " the optimizer: --optimizer Adam, --optimizer AdaBelief or --optimizer LAMB, without"
+        " weight decay. A --definition names the optimizer too, with its learning rate, such as"
         " --definition 'optim.Adam(0.001, weight_decay=0.1)'."
     )
     assert sorted(each.name for each in tmp_path.iterdir()) == ["legacy"]
@@ -60,7 +60,7 @@ def test_a_name_that_does_not_fit(tmp_path: Path) -> None:
 
 def test_hyper_parameters_that_shape_the_state_of_adafactor(tmp_path: Path) -> None:
     _, source = legacy_file(tmp_path, "Adafactor-default")
-    with pytest.raises(CheckpointError, match="--optimizer Adafactor takes clipping"):
+    with pytest.raises(CheckpointError, match="--optimizer Adafactor assumes clipping"):
         converted(source, "train-state")
     for name in ("clipping_threshold", "weight_decay_rate", "all"):
         entry = case(f"Adafactor-{name}")
@@ -142,7 +142,7 @@ def test_a_definition_that_does_not_fit_the_file(tmp_path: Path) -> None:
 def test_a_definition_that_fails(tmp_path: Path) -> None:
     focus = optim.ModelParamTraversal(lambda path, value: value.no_such_attribute)
     _, source = legacy_file(tmp_path, "Adam-default")
-    with pytest.raises(CheckpointError, match=r"its definition raises AttributeError: .*no_such"):
+    with pytest.raises(CheckpointError, match=r"the definition raises AttributeError: .*no_such"):
         converted(source, "train-state", definitions=optim.MultiOptimizer((focus, optim.Adam(0.1))))
 
 

@@ -14,7 +14,7 @@ from flax.core import freeze
 from flax.training import train_state as flax_train_state
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.checkpoint_conversion.convert import Settings, convert
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings, convert
 from flaxoptim_compat.checkpoint_files import StoredArray
 from tests.data import goldens
 from tests.support.cases import CASES, Case, case
@@ -224,5 +224,5 @@ def test_arrays_are_moved_and_not_read(entry: Case) -> None:
     optimizer = create(entry, optim)
     definition = entry.build(optim)
     tree = unreadable(serialization.to_state_dict(optimizer))
-    state, _ = convert(tree, Settings("train-state", definitions=definition))
-    convert(state, Settings("legacy", definitions=definition))
+    state, _ = convert(tree, ConversionSettings("train-state", definitions=definition))
+    convert(state, ConversionSettings("legacy", definitions=definition))

@@ -15,7 +15,7 @@ from flax import serialization
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_contents.summary import summary
-from flaxoptim_compat.checkpoint_conversion.convert import Settings, convert
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings, convert
 from flaxoptim_compat.checkpoint_files import CheckpointError, array_in_memory
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from tests.attack.damage import MISSING, changed, paths_in
@@ -71,7 +71,7 @@ def test_no_entry_that_is_not_what_it_should_be_is_more_than_an_error(name: str)
             summary(Checkpoint(Path("damaged"), "msgpack", tree))
         for definition in (None, entry.build(optim), *([] if form else [optax.adam(0.1)])):
             try:
-                convert(tree, Settings(("train-state", "legacy")[form], None, definition))
+                convert(tree, ConversionSettings(("train-state", "legacy")[form], None, definition))
             except CheckpointError:
                 errors += 1
     assert errors > 100

@@ -20,7 +20,7 @@ from flax import serialization, traverse_util
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import FlaxOptimLeniencyWarning, optim
-from flaxoptim_compat.checkpoint_conversion.convert import Settings, convert
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings, convert
 from flaxoptim_compat.checkpoint_files import open_checkpoint
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
@@ -46,7 +46,9 @@ def converted(tree: Any, to: Any, like: Any, definitions: Any = None) -> Any:
     before, after = Path("before.msgpack"), Path(tempfile.mkdtemp(dir="."), "after")
     before.write_bytes(serialization.to_bytes(tree))
     with open_checkpoint(before) as checkpoint:
-        new, _ = convert(checkpoint.tree, Settings(to, definitions=definitions, like=like))
+        new, _ = convert(
+            checkpoint.tree, ConversionSettings(to, definitions=definitions, like=like)
+        )
         write_checkpoint(after, new, "msgpack")
     return serialization.msgpack_restore(after.read_bytes())
 
@@ -77,7 +79,7 @@ def test_to_nnx_and_under_other_names() -> None:
     Path("old").write_bytes(serialization.to_bytes(old))
     with open_checkpoint("old") as checkpoint:
         paths = {"GroupNorm_0": "norm"}
-        settings = Settings("nnx", definitions=definition, paths=paths, like=like)
+        settings = ConversionSettings("nnx", definitions=definition, paths=paths, like=like)
         tree, _ = convert(checkpoint.tree, settings)
         moment = tree["optimizer"]["opt_state"]["inner_state"]["0"]["mu"]["norm"]["scale"].read()
         assert_same(
@@ -195,7 +197,7 @@ def test_every_format(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["checkpoint", "convert", "old.npz", "new", "--to", "legacy", "--like", "now:like"]
     assert main(command) == 0
     out = capsys.readouterr().out
-    assert "Optimizer at opt: Adam, AdaBelief or LAMB at step 3, as it was.\n" in out
+    assert "Optimizer at opt: Adam, AdaBelief or LAMB at step 3, unchanged.\n" in out
     assert re.search(
         r"GroupNorm_0/\w+ had shape \(1, 1, 1, 8\), now \(8,\), and 2 more like it", out
     )

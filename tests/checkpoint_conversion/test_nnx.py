@@ -16,7 +16,7 @@ from flax import serialization
 from flaxoptim_compat import from_nnx, optim, to_nnx
 from flaxoptim_compat.checkpoint_contents.summary import summary
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
-from flaxoptim_compat.checkpoint_conversion.convert import Settings
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from flaxoptim_compat.checkpoint_files import CheckpointError, open_checkpoint
 from tests.support import cases
 from tests.support.compiled_steps import gradients, legacy_step, optax_step
@@ -73,14 +73,16 @@ def test_what_is_restored_is_the_old_optimizer_and_comes_back_byte_for_byte(
     optimizer = trained(name)
     source, new, back = saved(optimizer, tmp_path), tmp_path / "new", tmp_path / "back"
     definition = optimizer.optimizer_def
-    report = convert_checkpoint(source, new, Settings("nnx", definitions=definition, paths=PATHS))
+    report = convert_checkpoint(
+        source, new, ConversionSettings("nnx", definitions=definition, paths=PATHS)
+    )
     model = model_like(renamed_parameters(optimizer.target))
     # A fresh one, such as a new program makes, whose values are all replaced.
     fresh = definition.create(jax.tree.map(jnp.zeros_like, optimizer.target))
     moved = to_nnx(fresh, model, paths=PATHS)
     restored(report, model, moved)
     assert_same(from_nnx(moved, model), optimizer)
-    convert_checkpoint(new, back, Settings("legacy", definitions=definition, paths=BACK))
+    convert_checkpoint(new, back, ConversionSettings("legacy", definitions=definition, paths=BACK))
     assert back.read_bytes() == source.read_bytes()
 
 
@@ -95,7 +97,10 @@ def test_training_goes_on_with_the_bits_of_the_train_state(
     optimizer = trained(name)
     new, definition = tmp_path / "new", optimizer.optimizer_def
     report = convert_checkpoint(
-        saved(optimizer, tmp_path), new, Settings("nnx", definitions=definition), format_=format_
+        saved(optimizer, tmp_path),
+        new,
+        ConversionSettings("nnx", definitions=definition),
+        format_=format_,
     )
     model = model_like(optimizer.target)
     moved = to_nnx(definition.create(optimizer.target), model)
@@ -116,7 +121,7 @@ def test_training_goes_on_with_the_bits_of_the_train_state(
     convert_checkpoint(
         tmp_path / "later",
         tmp_path / "back",
-        Settings("legacy", definitions=definition),
+        ConversionSettings("legacy", definitions=definition),
         format_="msgpack",
     )
     assert (tmp_path / "back").read_bytes() == serialization.to_bytes(again)
@@ -132,7 +137,9 @@ def test_the_keys_are_those_of_nnx_itself(tmp_path: Path) -> None:
         pure = nnx.to_pure_dict(nnx.state({"model": model, "optimizer": to_nnx(optimizer, model)}))
         (tmp_path / name).mkdir()
         source, new = saved(optimizer, tmp_path / name), tmp_path / name / "new"
-        convert_checkpoint(source, new, Settings("nnx", definitions=optimizer.optimizer_def))
+        convert_checkpoint(
+            source, new, ConversionSettings("nnx", definitions=optimizer.optimizer_def)
+        )
         assert_same(serialization.msgpack_restore(new.read_bytes()), _with_texts(pure))
 
 
@@ -147,10 +154,12 @@ def test_a_train_state_becomes_the_same(tmp_path: Path) -> None:
     optimizer = trained("WeightNorm-over_Adam")
     definition = optimizer.optimizer_def
     source = saved(optimizer, tmp_path)
-    convert_checkpoint(source, tmp_path / "state", Settings("train-state", definitions=definition))
-    convert_checkpoint(tmp_path / "state", tmp_path / "one", Settings("nnx", paths=PATHS))
     convert_checkpoint(
-        source, tmp_path / "other", Settings("nnx", definitions=definition, paths=PATHS)
+        source, tmp_path / "state", ConversionSettings("train-state", definitions=definition)
+    )
+    convert_checkpoint(tmp_path / "state", tmp_path / "one", ConversionSettings("nnx", paths=PATHS))
+    convert_checkpoint(
+        source, tmp_path / "other", ConversionSettings("nnx", definitions=definition, paths=PATHS)
     )
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
@@ -162,9 +171,9 @@ def test_what_is_read_off_the_fields(tmp_path: Path) -> None:
         source, new = saved(optimizer, tmp_path / name), tmp_path / name / "new"
         kind = name.partition("-")[0]
         also = {} if kind == "GradientDescent" else {"name": kind}
-        report = convert_checkpoint(source, new, Settings("nnx", **also))  # type: ignore[arg-type]
+        report = convert_checkpoint(source, new, ConversionSettings("nnx", **also))  # type: ignore[arg-type]
         assert '\n  optimizer.opt_state.hyperparams["learning_rate"][...] = 0.001' in report
-        convert_checkpoint(new, tmp_path / name / "back", Settings("legacy"))
+        convert_checkpoint(new, tmp_path / name / "back", ConversionSettings("legacy"))
         assert (tmp_path / name / "back").read_bytes() == source.read_bytes()
 
 
@@ -173,7 +182,9 @@ def test_a_transformation_of_the_new_program(tmp_path: Path) -> None:
     tx = optax.chain(optax.clip(1.0), optax.adam(0.1))
     new = tmp_path / "new"
     convert_checkpoint(
-        saved(optimizer, tmp_path), new, Settings("nnx", definitions=tx, paths={"dense": "hidden"})
+        saved(optimizer, tmp_path),
+        new,
+        ConversionSettings("nnx", definitions=tx, paths={"dense": "hidden"}),
     )
     tree = serialization.msgpack_restore(new.read_bytes())
     assert list(tree["optimizer"]["opt_state"]) == ["1"]
@@ -188,7 +199,9 @@ def test_what_stands_beside_it_stays(tmp_path: Path) -> None:
     everything = {"training": {"optimizer": optimizer}, "batch_stats": {"mean": jnp.ones(2)}}
     new = tmp_path / "new"
     report = convert_checkpoint(
-        saved(everything, tmp_path), new, Settings("nnx", definitions=optimizer.optimizer_def)
+        saved(everything, tmp_path),
+        new,
+        ConversionSettings("nnx", definitions=optimizer.optimizer_def),
     )
     tree = serialization.msgpack_restore(new.read_bytes())
     assert_same(tree["batch_stats"], {"mean": jnp.ones(2)})
@@ -202,7 +215,7 @@ def test_what_inspect_shows(tmp_path: Path) -> None:
     convert_checkpoint(
         saved(optimizer, tmp_path),
         new,
-        Settings("nnx", definitions=optimizer.optimizer_def, paths=PATHS),
+        ConversionSettings("nnx", definitions=optimizer.optimizer_def, paths=PATHS),
     )
     with open_checkpoint(new) as checkpoint:
         lines = summary(checkpoint).splitlines()
@@ -223,7 +236,7 @@ def test_what_inspect_shows(tmp_path: Path) -> None:
 def refused(source: Path, to: Any, **settings: Any) -> str:
     destination = source.with_name("refused")
     with pytest.raises(CheckpointError) as caught:
-        convert_checkpoint(source, destination, Settings(to, **settings))
+        convert_checkpoint(source, destination, ConversionSettings(to, **settings))
     assert not destination.exists()
     return str(caught.value).removeprefix(
         "Cannot convert the optimizer at the top of the checkpoint: "
@@ -241,10 +254,12 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
     )
     text = refused(source, "train-state", definitions=definition, paths={"a": "c"})
     assert text.startswith("--paths is for the way to NNX")
-    convert_checkpoint(source, new, Settings("nnx", definitions=definition))
-    assert "convert it --to legacy" in refused(new, "train-state", definitions=definition)
+    convert_checkpoint(source, new, ConversionSettings("nnx", definitions=definition))
+    assert "Convert the checkpoint --to legacy" in refused(
+        new, "train-state", definitions=definition
+    )
     assert refused(new, "nnx").endswith("is a nnx.Optimizer already.")
-    convert_checkpoint(source, state, Settings("train-state", definitions=definition))
+    convert_checkpoint(source, state, ConversionSettings("train-state", definitions=definition))
     assert "needs no definition" in refused(state, "nnx", definitions=definition)
     everything = serialization.msgpack_restore(state.read_bytes())
     del everything["step"]
@@ -266,7 +281,9 @@ def test_the_momentum_of_optax_lars_is_not_taken_for_ours(tmp_path: Path) -> Non
         pure = _without_empty(state)
         tree = {"model": params, "optimizer": {"step": jnp.uint32(0), "opt_state": pure}}
         if passes:
-            convert_checkpoint(saved(tree, tmp_path), tmp_path / "back", Settings("legacy"))
+            convert_checkpoint(
+                saved(tree, tmp_path), tmp_path / "back", ConversionSettings("legacy")
+            )
         else:
             assert "as in optax.lars" in refused(saved(tree, tmp_path), "legacy")
 

@@ -106,7 +106,7 @@ def test_frozen_parameters_are_those_that_the_transformation_masks(tmp_path: Pat
     moments = node(state.opt_state, optax.ScaleByAdamState)
     assert_same(moments.mu["kernel"], optimizer.state.param_states["kernel"].grad_ema)
     (tmp_path / "legacy.train-state").unlink()
-    with pytest.raises(CheckpointError, match=r"keeps opt_state/0/mu/bias .* has nothing for it"):
+    with pytest.raises(CheckpointError, match=r"keeps opt_state/0/mu/bias .* has no array for it"):
         converted(source, "train-state", definitions=optax.adam(0.1))
 
 
@@ -114,8 +114,8 @@ def test_frozen_parameters_are_those_that_the_transformation_masks(tmp_path: Pat
     ("definition", "tx", "message"),
     [
         (optim.Adam(0.1), optax.sgd(0.1), "no place for grad_ema of bias"),
-        (optim.Adam(0.1), optax.rmsprop(0.1), "keeps opt_state/0/nu/bias .* nothing for it"),
-        (optim.Momentum(0.1), optax.lars(0.1), "which has the learning rate|has the learning rate"),
+        (optim.Adam(0.1), optax.rmsprop(0.1), "keeps opt_state/0/nu/bias .* no array for it"),
+        (optim.Momentum(0.1), optax.lars(0.1), "momentum contains the learning rate"),
         (optim.Adam(0.1), optax.amsgrad(0.1), "keeps opt_state/0/mu/bias, which no optimizer"),
         (optim.Adafactor(0.1), optax.adafactor(0.1, 2), r"v_row/kernel of shape \(2,\).*\(1,\)"),
         (optim.Adafactor(0.1, beta1=0.9), optax.adafactor(0.1), "no place for m of bias"),
@@ -135,5 +135,5 @@ def test_a_transformation_that_does_not_fit(
 def test_the_way_back_needs_no_transformation(tmp_path: Path) -> None:
     state = TrainState.create(apply_fn=None, params=PARAMS, tx=optax.adam(0.1))
     source = written(tmp_path / "state", state)
-    with pytest.raises(CheckpointError, match="needs a legacy definition, or none"):
+    with pytest.raises(CheckpointError, match="Give a legacy definition, or none"):
         converted(source, "legacy", definitions=optax.adam(0.1))

@@ -35,7 +35,7 @@ def test_what_is_there_already_is_left_alone(format_: Format, make: str, tmp_pat
     else:
         path.symlink_to("nowhere")
     before = os.lstat(path)
-    with pytest.raises(CheckpointError, match=r"x exists already. Name another one"):
+    with pytest.raises(CheckpointError, match=r"x exists already. Give another path"):
         write_checkpoint(path, TREE, format_)
     assert os.listdir(tmp_path) == ["x"]
     assert os.lstat(path) == before
@@ -121,7 +121,7 @@ except CheckpointError as error:
 print(os.listdir())
 """
     assert output_of(["-B", "-c", program], tmp_path) == (
-        "x cannot be written: File too large. What was written of it has been removed.\n[]\n"
+        "x cannot be written: File too large. The unfinished part has been removed.\n[]\n"
     )
 
 

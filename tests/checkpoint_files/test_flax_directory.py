@@ -11,7 +11,7 @@ from flax.training import checkpoints
 
 from flaxoptim_compat.checkpoint_files import (
     CheckpointError,
-    Step,
+    StepCheckpoint,
     open_checkpoint,
     write_checkpoint,
 )
@@ -58,8 +58,8 @@ def test_the_newest_of_several_is_the_one_that_flax_restores(
 def test_steps_are_whole_numbers_where_they_look_so(tmp_path: Path) -> None:
     with open_checkpoint(steps(tmp_path, ["checkpoint_7", "checkpoint_7.5"])) as checkpoint:
         assert checkpoint.directory_of_steps == (
-            Step(tmp_path / "checkpoint_7", 7),
-            Step(tmp_path / "checkpoint_7.5", 7.5),
+            StepCheckpoint(tmp_path / "checkpoint_7", 7),
+            StepCheckpoint(tmp_path / "checkpoint_7.5", 7.5),
         )
         assert isinstance(checkpoint.directory_of_steps[0].step, int)
 
@@ -111,5 +111,5 @@ def test_directories_of_orbax_steps(names: list[str], newest: str, tmp_path: Pat
 
 def test_several_items_of_unknown_names_are_not_guessed_between(tmp_path: Path) -> None:
     steps(tmp_path, ["10/generator", "10/critic"], "orbax")
-    with pytest.raises(CheckpointError, match=r"in it, but critic, generator\. If one"):
+    with pytest.raises(CheckpointError, match=r"but critic, generator\. If one"):
         contents(tmp_path)

@@ -52,7 +52,7 @@ class Opaque:
         ({"a": np.array([None])}, "a is an array of dtype object"),
         ({"a": np.array(["text"])}, "a is an array of dtype <U4"),
         ({"a": np.zeros(1, [("x", "f4")])}, r"a is an array of dtype \[\('x'"),
-        ({"a": {1: 2}}, "a has an entry named 1, and names are texts"),
+        ({"a": {1: 2}}, "a has an entry named 1. Names in a checkpoint must be texts"),
         ({"a": 2**64}, "cannot hold 18446744073709551616: Integer value out of range"),
         ({"a": -(2**63) - 1}, "cannot hold -9223372036854775809: Integer value"),
         ({"a": "\ud800"}, "surrogates not allowed"),

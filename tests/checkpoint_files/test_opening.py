@@ -17,13 +17,13 @@ from tests.support.processes import output_of
     ("make", "problem"),
     [
         (lambda path: None, r"There is no .*/x\. Name a checkpoint"),
-        (lambda path: path.mkdir(), "no entries named checkpoint_1 or 1 in it, but nothing"),
+        (lambda path: path.mkdir(), "no entries named checkpoint_1 or 1, but no entries at all"),
         (lambda path: os.mkfifo(path), "neither a file nor a directory"),
         (lambda path: path.symlink_to("nowhere"), "There is no "),
         (lambda path: path.symlink_to("x"), "cannot be read: Too many levels|There is no "),
         (
             lambda path: [(path / f"model_{n}").mkdir(parents=True) for n in range(20)],
-            "but model_0, model_1, model_10, .*, …. If one of these is a checkpoint, name that one",
+            "but model_0, model_1, model_10, .*, …. If one of these is a checkpoint, give its path",
         ),
         (
             lambda path: (path / "checkpoint_3").mkdir(parents=True),

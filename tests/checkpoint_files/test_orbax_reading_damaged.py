@@ -59,7 +59,11 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda path: path.write_text("[" * 100_000),
         "_METADATA is damaged: ",
     ),
-    "a list": ("_METADATA", lambda path: path.write_text("[1]"), "it is not a JSON object"),
+    "a list": (
+        "_METADATA",
+        lambda path: path.write_text("[1]"),
+        "the content is not a JSON object",
+    ),
     "no tree": ("_METADATA", lambda path: path.write_text('{"a": 1}'), "an entry is not as orbax"),
     "odd entry": (
         "_METADATA",
@@ -71,7 +75,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda path: rewrite_json(
             path, lambda found: first_entry(found)["key_metadata"][0].update(key="../../etc")
         ),
-        "an array in '../../etc', which is not inside it",
+        "an array in '../../etc', outside of the directory",
     ),
     "no text": (
         "_strings.json",
@@ -107,5 +111,5 @@ def test_a_database_without_description_is_refused(content: str | None, tmp_path
     (path / "_METADATA").unlink()
     if content is not None:
         (path / "_METADATA").write_text(content)
-    with pytest.raises(CheckpointError, match=r"no _METADATA that says|_METADATA is damaged"):
+    with pytest.raises(CheckpointError, match=r"no _METADATA that names|_METADATA is damaged"):
         contents(path)

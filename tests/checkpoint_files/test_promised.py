@@ -54,7 +54,7 @@ def longer_in_blosc(path: Path) -> None:
 BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "left out": (zeros_that_are_left_out, "promises arrays of 2,147,483,668 bytes"),
     "compressed": (compressed, "promises arrays of 2,147,483,668 bytes"),
-    "blosc": (longer_in_blosc, "a part of 2,146,435,072 bytes, where 24 belong"),
+    "blosc": (longer_in_blosc, "a part has 2,146,435,072 bytes instead of 24"),
 }
 
 

@@ -16,7 +16,7 @@ import pytest
 from flax import serialization
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.checkpoint_conversion.convert import Settings, convert
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings, convert
 from flaxoptim_compat.checkpoint_files.stored import StoredArray, array_in_memory
 from flaxoptim_compat.cli import main
 from tests.support.places import ROOT
@@ -62,7 +62,7 @@ def field_map(name: str) -> list[tuple[str, str]]:
     """The rows of the table of an optimizer: legacy path, and paths in the TrainState."""
     params, definition = MAPS[name]
     legacy = _stored(serialization.to_state_dict(definition.create(params)))
-    state, _ = convert(legacy, Settings("train-state", definitions=definition))
+    state, _ = convert(legacy, ConversionSettings("train-state", definitions=definition))
     places: dict[int, list[str]] = {}
     for path, leaf in _leaves(state):
         places.setdefault(id(leaf), []).append(path)

@@ -11,7 +11,7 @@ import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
-from flaxoptim_compat.checkpoint_conversion.convert import Settings
+from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 
 
 def written(path: Path, tree: Any) -> Path:
@@ -23,7 +23,7 @@ def written(path: Path, tree: Any) -> Path:
 def converted(source: Path, to: Any, fits: Any = None, **settings: Any) -> bytes:
     """The bytes of the msgpack file that a checkpoint is converted to."""
     destination = source.with_name(f"{source.name}.{to}")
-    convert_checkpoint(source, destination, Settings(to, **settings), fits=fits)
+    convert_checkpoint(source, destination, ConversionSettings(to, **settings), fits=fits)
     return destination.read_bytes()
 
 
