@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The names that are not those of flax.optim, and the modules that they are in. Those of flax.optim
-# are in the catalogue.
+# {name that flax.optim does not have: its module}. The names of flax.optim are in the catalogue.
 _HOMES = {
     "FlaxOptimDeprecationWarning": "deprecation",
     "FlaxOptimLeniencyWarning": "deprecation",

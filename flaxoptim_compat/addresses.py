@@ -1,6 +1,6 @@
-"""Where this project is on the web, as its package says: ``[project.urls]`` of ``pyproject.toml``.
+"""The web addresses of this project, from ``[project.urls]`` of ``pyproject.toml``.
 
-While nothing stands there, nothing that is printed or written names an address.
+Without addresses there, no text of this package names one.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ def urls() -> dict[str, str]:
     from importlib import metadata  # takes longer to import than the command line
 
     try:
-        found = metadata.metadata("flaxoptim_compat").get_all("Project-URL") or []
-    except metadata.PackageNotFoundError:  # only its files are there
+        lines = metadata.metadata("flaxoptim_compat").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:  # the files of the package are not installed
         return {}
-    return {label: url.rstrip("/") for label, url in (each.split(", ", 1) for each in found)}
+    return {label: url.rstrip("/") for label, url in (line.split(", ", 1) for line in lines)}
 
 
 def page_of_rule(code: str) -> str:
-    """The page of a rule on the site or, if there is none, in the repository; else nothing.
+    """The page of a rule on the site, or else in the repository; "" without an address.
 
     Args:
-      code: such as ``FOC205``.
+      code: the code of the rule, such as ``FOC205``.
     """
     if site := urls().get("Documentation"):
         return f"{site}/rules/{code}.html"

@@ -1,8 +1,9 @@
 """Files and directories that appear whole or not at all.
 
-They are written beside their place as ``unfinished-NAME-XXXXXXXX``, with eight random hexadecimal
-digits, brought to the disk, and renamed. A program that is killed leaves at most such a file or
-directory, which nothing reads and which can be deleted: ``remove_left_of`` does.
+A file is written beside its final path with the name ``unfinished-NAME-XXXXXXXX``, which ends in
+eight random hexadecimal digits. Then the file is brought to the disk, and renamed. A killed program
+leaves at most such an unfinished file or directory. No code reads it, and ``remove_left_of``
+deletes it.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from typing import BinaryIO
 def appearing_file(
     path: Path, check: Callable[[], None] = lambda: None, mode: int = 0o666
 ) -> Iterator[BinaryIO]:
-    """A new file to write into, which is at ``path`` once the block has ended without an error.
+    """A new file to write into, which appears at ``path`` after the block ends without an error.
 
     Args:
-      path: where it is to be; a file that is there is replaced.
-      check: raises an error if nothing must be written there. It is asked before the block, and
-        again when all is written, as another program may have come to that place meanwhile.
-      mode: of the file while it is written, without what the umask forbids.
+      path: the path of the file; an existing file is replaced.
+      check: raises an error if ``path`` must not be written. The function is called before the
+        block and again after everything is written, because another program may have written the
+        path.
+      mode: the mode of the file while it is written, limited by the umask.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: the file cannot be written.
     """
     with _renamed(path, check) as temporary, _on_disk(temporary, mode) as file:
         yield file
@@ -38,16 +40,16 @@ def appearing_file(
 
 @contextlib.contextmanager
 def appearing_directory(path: Path, check: Callable[[], None]) -> Iterator[Path]:
-    """A new directory to fill, which is at ``path`` once the block has ended without an error.
+    """A new directory to fill, which appears at ``path`` after the block ends without an error.
 
-    Write the files in it with ``file_in``.
+    Write the files in the directory with ``file_in``.
 
     Args:
-      path: where it is to be.
+      path: the path of the directory.
       check: as for ``appearing_file``.
 
     Raises:
-      OSError: it cannot be written.
+      OSError: the directory cannot be written.
     """
     with _renamed(path, check) as directory:
         directory.mkdir()
@@ -58,7 +60,7 @@ def appearing_directory(path: Path, check: Callable[[], None]) -> Iterator[Path]
 
 @contextlib.contextmanager
 def file_in(directory: Path, name: str | Path) -> Iterator[BinaryIO]:
-    """A new file in a directory that is to appear."""
+    """A new file in the directory of ``appearing_directory``."""
     path = directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with _on_disk(path) as file:
@@ -67,7 +69,7 @@ def file_in(directory: Path, name: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _renamed(path: Path, check: Callable[[], None]) -> Iterator[Path]:
-    """A name beside ``path``; what the block puts there is renamed, or removed after an error."""
+    """A path beside ``path``; the file there is renamed after the block, or removed on an error."""
     check()
     temporary = path.with_name(f"unfinished-{path.name}-{os.urandom(4).hex()}")
     try:
@@ -77,18 +79,18 @@ def _renamed(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     except BaseException:
         _remove(temporary)
         raise
-    # The file is there, and no error may say that it is not.
+    # The file exists now, so an error here must not say that writing failed.
     with contextlib.suppress(OSError):
         directory_to_disk(path.parent)
 
 
 def unfinished(name: str) -> re.Pattern[str]:
-    """Matches what such files are called until they are renamed; ``name`` is a pattern itself."""
+    """The pattern of unfinished names for a file; ``name`` is a pattern itself."""
     return re.compile(rf"unfinished-(?:{name})-[0-9a-f]{{8}}")
 
 
 def remove_left_of(path: Path) -> None:
-    """Remove what writers of ``path`` that were killed have left beside it, as far as one may."""
+    """Remove unfinished files of killed programs beside ``path``, unless this is not permitted."""
     with contextlib.suppress(OSError):
         for name in filter(unfinished(re.escape(path.name)).fullmatch, os.listdir(path.parent)):
             _remove(path.parent / name)
@@ -112,13 +114,13 @@ def _on_disk(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
 
 def directory_to_disk(directory: str | Path) -> None:
     """Bring the names in a directory to the disk."""
-    if os.name == "nt":  # Windows opens no directories.
+    if os.name == "nt":  # Windows cannot open directories
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems have nothing to bring to the disk here.
+        # Some network file systems do not support this for directories.
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:

@@ -1,7 +1,6 @@
-"""The optimizers of flax.optim, a row for each, for whatever has to answer without importing jax.
+"""The optimizers of flax.optim, one row for each, for code that must run without jax.
 
-Their arithmetic is in ``optim``, whose classes this is held to: what a row says of a formula can be
-read off the formula, and a test does.
+The arithmetic of the optimizers is in ``optim``. A test compares each row with the formula there.
 """
 
 from __future__ import annotations
@@ -10,38 +9,39 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
-# The default of an argument that has none.
+# In place of the default of an argument without one.
 REQUIRED: Final = ...
 RATE: Final = "learning_rate"
 DECAY: Final = "weight_decay"
 WRAPPED: Final = "wrapped_optimizer"
 DTYPE: Final = "dtype_momentum"
 
-# Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it has four
-# digits less.
+# Optax computes 1 - x of these hyper-parameters: exact for Python numbers, with four digits less
+# for float32 arrays.
 COMPLEMENTED: Final = frozenset({"beta1", "beta2", "rho"})
-# These hyper-parameters are counts, and deciding shapes or steps with them needs integers.
+# These hyper-parameters are counts. They decide shapes or steps, and must be integers.
 INTEGERS: Final = frozenset({"min_dim_size_to_factor", "step_offset"})
-# This hyper-parameter decides shapes, so it can never be traced.
+# This hyper-parameter decides shapes, and so can never be traced.
 STRUCTURAL: Final = frozenset({"min_dim_size_to_factor"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Row:
+class OptimizerRow:
     """One optimizer.
 
     Args:
-      name: its class.
-      module: the module of flax.optim that it is in.
-      hyper_params: the arguments of the class, and what they are if they are not given.
+      name: the name of its class.
+      module: its module in flax.optim.
+      hyper_params: the arguments of the class with their defaults.
       state: the fields of the state of one parameter.
-      optax_states: the states that optax has for it, in all combinations, each as its fields; those
-        with a value for each parameter with the field of ``state`` that they are.
-      suggested: pairs of a definition and what Flax's update guide has for it; "" if nothing.
-      called: hyper-parameters that the suggested function calls otherwise, and how.
-      decides: hyper-parameters that decide which stages there are.
-      repeated: those that stand in the text in optax more than once.
-      conditional: those that stand there in some stages only.
+      optax_states: the states of its optax chain, in all combinations. A state is a text of field
+        names; a field with a value for each parameter is followed by ``=`` and the field of
+        ``state`` that it holds.
+      suggested: pairs of a definition and its replacement in Flax's update guide; "" without one.
+      called: hyper-parameters with another name in the suggested function, and that name.
+      decides: hyper-parameters that decide whether a stage is left out.
+      repeated: hyper-parameters that appear more than once in the optax text.
+      conditional: hyper-parameters that appear there in some stages only.
       needs_transforms: whether that text needs ``flaxoptim_compat.transforms``.
     """
 
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def namesake(self) -> str:
-        """The function of optax that is taken for the same; "" if there is none."""
+        """The optax function that programs take for the same optimizer; "" if there is none."""
         return self.suggested[0][1].partition("(")[0].removeprefix("optax.")
 
     @property
@@ -76,19 +76,19 @@ class Row:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that its module has."""
+        """The names in its module."""
         private = (f"_{self.name}HyperParams", f"_{self.name}ParamState")
         return (self.name, *private[: 2 if self.state else 1])
 
 
 OPTIMIZERS: Final = (
-    Row(
+    OptimizerRow(
         "GradientDescent",
         "sgd",
         {RATE: None},
         suggested=(("optim.GradientDescent(0.1)", "optax.sgd(0.1)"),),
     ),
-    Row(
+    OptimizerRow(
         "Momentum",
         "momentum",
         {RATE: None, "beta": 0.9, "weight_decay": 0, "nesterov": False},
@@ -104,7 +104,7 @@ OPTIMIZERS: Final = (
         ),
         called={"beta": "momentum"},
     ),
-    Row(
+    OptimizerRow(
         "Adam",
         "adam",
         {RATE: None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0},
@@ -116,7 +116,7 @@ OPTIMIZERS: Final = (
         ),
         called={"beta1": "b1", "beta2": "b2"},
     ),
-    Row(
+    OptimizerRow(
         "AdaBelief",
         "adabelief",
         {RATE: None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-16, "weight_decay": 0.0},
@@ -126,7 +126,7 @@ OPTIMIZERS: Final = (
         called={"beta1": "b1", "beta2": "b2"},
         repeated=("eps",),
     ),
-    Row(
+    OptimizerRow(
         "Adadelta",
         "adadelta",
         {RATE: None, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0},
@@ -136,7 +136,7 @@ OPTIMIZERS: Final = (
             ("optim.Adadelta(0.1, weight_decay=0.1)", "optax.adadelta(0.1, weight_decay=0.1)"),
         ),
     ),
-    Row(
+    OptimizerRow(
         "Adafactor",
         "adafactor",
         {
@@ -174,7 +174,7 @@ OPTIMIZERS: Final = (
         conditional=(DTYPE, "epsilon2"),
         needs_transforms=True,
     ),
-    Row(
+    OptimizerRow(
         "Adagrad",
         "adagrad",
         {RATE: None, "eps": 1e-8},
@@ -183,7 +183,7 @@ OPTIMIZERS: Final = (
         suggested=(("optim.Adagrad(0.01)", "optax.adagrad(0.01)"),),
         needs_transforms=True,
     ),
-    Row(
+    OptimizerRow(
         "LAMB",
         "lamb",
         {RATE: None, "beta1": 0.9, "beta2": 0.999, "weight_decay": 0, "eps": 1e-6},
@@ -193,7 +193,7 @@ OPTIMIZERS: Final = (
         called={"beta1": "b1", "beta2": "b2"},
         needs_transforms=True,
     ),
-    Row(
+    OptimizerRow(
         "LARS",
         "lars",
         {
@@ -210,7 +210,7 @@ OPTIMIZERS: Final = (
         called={"beta": "momentum"},
         needs_transforms=True,
     ),
-    Row(
+    OptimizerRow(
         "RMSProp",
         "rmsprop",
         {RATE: None, "beta2": 0.9, "eps": 1e-8, "centered": False},
@@ -222,7 +222,7 @@ OPTIMIZERS: Final = (
         ),
         called={"beta2": "decay"},
     ),
-    Row(
+    OptimizerRow(
         "WeightNorm",
         "weight_norm",
         {WRAPPED: REQUIRED, "wn_decay": 0, "wn_eps": 1e-8},
@@ -232,15 +232,15 @@ OPTIMIZERS: Final = (
     ),
 )
 BY_NAME: Final = {row.name: row for row in OPTIMIZERS}
-# The optimizers that move parameters themselves.
+# The optimizers that wrap no other one.
 PLAIN: Final = tuple(row for row in OPTIMIZERS if WRAPPED not in row.hyper_params)
 FLAGS: Final = frozenset(name for row in OPTIMIZERS for name in row.flags)
-# What flax computed with.
+# The hyper-parameters that flax computed with.
 NUMBERS: Final = frozenset(
     name for row in OPTIMIZERS for name in row.hyper_params if name not in (WRAPPED, DTYPE)
 )
 
-# What flax.optim.base has beside them, by what `import *` brought and what only the module had.
+# The other names of flax.optim.base: those that `import *` imported, and those in the module only.
 BASE: Final = (
     "ModelParamTraversal",
     "MultiOptimizer",
@@ -252,5 +252,5 @@ BASE_PRIVATE: Final = ("ReplicatedOptimizer", "_NoAux", "_ShapeDtype")
 # The one part of flax.optim that flax still has.
 DYNAMIC_SCALE: Final = ("DynamicScale", "DynamicScaleResult")
 MODULES: Final = tuple(sorted([*(row.module for row in OPTIMIZERS), "base", "dynamic_scale"]))
-# What `import *` brought of flax.optim besides its modules.
+# The names that `import *` imported from flax.optim, without its modules.
 PUBLIC: Final = (*BY_NAME, *BASE, DYNAMIC_SCALE[0])

@@ -8,13 +8,13 @@ from flaxoptim_compat.printable import one_line
 
 
 def in_columns(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
-    """A line for each row; a column is as wide as the longest text in it.
+    """The lines of a table, one for each row; a column is as wide as its longest text.
 
-    A text has the line to itself: its control characters are escaped.
+    Control characters are escaped, so that no text leaves its line.
 
     Args:
-      rows: as many texts each. Headings are a row like any other.
-      right: the numbers of the columns whose texts end at the same place.
+      rows: rows with the same number of texts. Headings are a row like any other.
+      right: the numbers of the columns that are aligned to the right.
     """
     rows = [[one_line(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]

@@ -7,7 +7,7 @@ import sys
 import warnings
 from types import FrameType
 
-# Code that runs on behalf of the line to warn about.
+# Modules whose code runs on behalf of the program. A warning is about the line that called them.
 _INSIDE = (
     "flaxoptim_compat.optim",
     "flaxoptim_compat.bridge",
@@ -19,10 +19,10 @@ _INSIDE = (
     "_frozen_importlib",
 )
 
-# Whether the program still says flax.optim, because install() serves it: see _raise_or_show.
+# True if the program still imports flax.optim, which install() serves: see _raise_or_show.
 program_is_unedited = False
 
-# {a place, by its instruction, or a text on a line: the filters that it was last shown to}
+# {an instruction of a program, or a text and a line: the warning filters at its last warning}
 _shown: dict[tuple[type[Warning], str, int, int | str], tuple[object, int]] = {}
 
 
@@ -31,7 +31,7 @@ class FlaxOptimDeprecationWarning(DeprecationWarning):
 
 
 class FlaxOptimLeniencyWarning(UserWarning):
-    """A likely mistake was let pass, as flax.optim let it pass; the text says where."""
+    """A likely mistake was accepted, as in flax.optim; the text names the place."""
 
 
 def warn(
@@ -42,9 +42,9 @@ def warn(
     """Warn about the line of the program that led here, unless that line was warned about before.
 
     Args:
-      message: what is used, and what to write instead.
-      category: of the warning.
-      on_behalf: packages beside this one whose code runs on behalf of that line.
+      message: the text, with the used name and the code to write instead.
+      category: the class of the warning.
+      on_behalf: more packages whose code runs on behalf of that line.
     """
     frame = calling_frame(on_behalf)
     if frame is not None:
@@ -52,10 +52,10 @@ def warn(
 
 
 def calling_frame(on_behalf: tuple[str, ...] = ()) -> FrameType | None:
-    """The innermost frame that is the program's; None if this package calls itself.
+    """The innermost frame of the program's own code; None if this package calls itself.
 
     Args:
-      on_behalf: packages beside this one whose code is not the program's.
+      on_behalf: more packages whose code is not the program's.
     """
     inside = _INSIDE + on_behalf
     frame: FrameType | None = sys._getframe(1)
@@ -71,9 +71,9 @@ def warn_at(
 ) -> None:
     """Warn about the line that a frame is at, unless that line was warned about before."""
     line = (category, frame.f_code.co_filename, frame.f_lineno)
-    # Two definitions on a line are two places, but nobody needs to read the same text twice.
+    # Two definitions on a line warn twice, but never with the same text.
     keys = ((*line, frame.f_lasti), (*line, message))
-    # Whoever changes the filters, or opens a new warnings.catch_warnings(), asks anew.
+    # With other filters, or in a new warnings.catch_warnings(), the line warns again.
     filters = (warnings.filters, len(warnings.filters))
     for key in keys:
         shown = _shown.get(key)
@@ -84,7 +84,7 @@ def warn_at(
 
 
 def _raise_or_show(frame: FrameType, message: str, category: type[Warning]) -> None:
-    # So that the line itself is shown, too, of a program that is imported from a zip file.
+    # With this, Python also shows the line of a program that was imported from a zip file.
     linecache.lazycache(frame.f_code.co_filename, frame.f_globals)
     try:
         warnings.warn_explicit(
@@ -95,8 +95,8 @@ def _raise_or_show(frame: FrameType, message: str, category: type[Warning]) -> N
             module=_module_of(frame),
         )
     except category as warning:
-        # `python -W error` is about the program's own warnings. In the days of flax.optim it
-        # ran like that, and it must not die now of a name that install() is there to serve.
+        # `python -W error` is about the program's own warnings. In the days of flax.optim the
+        # program ran with it, and must not fail now because of a name that install() serves.
         if not program_is_unedited or _errors_are_asked_for_by_name(category):
             raise
         filename, lineno = frame.f_code.co_filename, frame.f_lineno

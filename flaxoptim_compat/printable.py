@@ -1,6 +1,6 @@
-"""Names and texts of others, such as keys of checkpoints and source code, for a terminal and a log.
+"""Foreign names and texts, such as keys of checkpoints and source code, for a terminal and a log.
 
-What moves the cursor, or hides what was printed, is an escape as in a literal of Python.
+A character that moves the cursor, or hides printed text, becomes an escape as in a Python literal.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from pathlib import Path
 
 
 def one_line(name: str | Path) -> str:
-    """A name without line ends, nor anything else that could move the cursor.
+    """A name in one line, without characters that could move the cursor.
 
-    Logs of a CI take a line that begins with two colons as a command, so the first is escaped.
+    The log of a CI takes a line that begins with two colons as a command, so the first is escaped.
     """
     text = printable(str(name), keep="")
     return f"\\x3a{text[1:]}" if text.startswith("::") else text
 
 
 def printable(text: str, keep: str = "\n") -> str:
-    """Text without anything that could move the cursor, but for the letters to keep."""
-    # Nearly all lines are fine as they are, which Python knows at once.
+    """The text with escapes for characters that could move the cursor, except those to keep."""
+    # Nearly all lines need no escapes, and this test is fast.
     if text.isprintable():
         return text
     if "\n" in keep and "\n" in text:

@@ -1,7 +1,7 @@
-"""Expressions as syntax trees: made by hand, and written in lines of bearable length.
+"""Makes expressions as syntax trees, and writes them in lines of bearable length.
 
-Everything this package writes in optax, in a warning as in a program, is laid out here. What a
-program has of its own stays as it is: it is a ``Quoted`` in the tree, and in the text.
+All optax code of this package, in warnings and in programs, is written here. Code of the program
+itself stays unchanged: in the tree and in the text, such code is a ``Quoted``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ WIDTH = 88
 
 
 class Quoted(ast.expr):
-    """Text that is written as it is.
+    """Text that is written unchanged.
 
     Args:
       text: the text.
-      origin: where it comes from, for whoever puts the text together.
+      origin: the place that the text comes from, for the code that puts texts together.
     """
 
     _fields = ()
@@ -35,82 +35,82 @@ class Quoted(ast.expr):
         self.origin = origin
 
 
-# What is written: text of this package, and what is quoted.
+# A written text, in parts: text of this package, and quoted code.
 Text = tuple[str | Quoted, ...]
 
 
 def called(function: ast.expr | str, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
-    """A call; a function that is a string is the dotted name of one."""
+    """A call of a function, which may be given by its dotted name."""
     function = dotted(function) if isinstance(function, str) else function
-    given = [ast.keyword(arg=name, value=value) for name, value in keywords.items()]
-    return ast.Call(function, list(args), given)
+    named = [ast.keyword(arg=name, value=value) for name, value in keywords.items()]
+    return ast.Call(function, list(args), named)
 
 
 def dotted(name: str) -> ast.expr:
-    """A name with dots."""
+    """The syntax tree of a name with dots."""
     node: ast.expr
-    first, *rest = name.split(".")
+    first, *attributes = name.split(".")
     node = ast.Name(first)
-    for attribute in rest:
+    for attribute in attributes:
         node = ast.Attribute(node, attribute)
     return node
 
 
 def function(parameters: Mapping[str, ast.expr | None], body: ast.expr) -> ast.Lambda:
-    """A lambda; those of its parameters that have defaults come last."""
-    given = [ast.arg(name) for name in parameters]
+    """A lambda. Parameters with defaults come last, and None stands for no default."""
+    names = [ast.arg(name) for name in parameters]
     defaults = [default for default in parameters.values() if default is not None]
-    return ast.Lambda(ast.arguments([], given, None, [], [], None, defaults), body)
+    return ast.Lambda(ast.arguments([], names, None, [], [], None, defaults), body)
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """The names that an expression reads outside of what is quoted."""
+    """The names that an expression reads, without those in quoted code."""
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def number(value: float) -> str:
-    """A number as a person writes it, that reads back as the same float."""
+    """A number as a person writes it; the text reads back as the same float."""
     if not math.isfinite(value):
         return f"float('{float(value)}')"
     if not value or abs(value) >= 1e-3:
         return repr(float(value)).replace("e+", "e")
     sign, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
-    first, rest = digits[0], "".join(map(str, digits[1:]))
-    mantissa = f"{first}.{rest}" if rest else f"{first}"
-    return f"{'-' * sign}{mantissa}e{int(exponent) + len(rest)}"
+    first, decimals = digits[0], "".join(map(str, digits[1:]))
+    mantissa = f"{first}.{decimals}" if decimals else f"{first}"
+    return f"{'-' * sign}{mantissa}e{int(exponent) + len(decimals)}"
 
 
 def in_one_line(node: ast.expr) -> str:
-    """The source of an expression that has nothing quoted of several lines."""
+    """The source of an expression without quoted code of several lines."""
     return plain(written(node))
 
 
 def plain(text: Text) -> str:
-    """A text with what is quoted as it reads."""
+    """The text as a string, with the quoted code in it."""
     return "".join(part.text if isinstance(part, Quoted) else part for part in text)
 
 
 def statement(start: str, node: ast.expr, indent: int = 0) -> str:
-    """``start`` and an expression, in lines that fit."""
+    """``start`` and an expression, broken into lines that fit."""
     lines = in_lines(start + in_one_line(node), " " * 4, WIDTH - indent)
     return textwrap.indent(lines, " " * indent)
 
 
 def written(node: ast.expr) -> Text:
-    """An expression in one line, but for what is quoted in several."""
+    """The text of an expression in one line, except for quoted code of several lines."""
     quoted: list[Quoted] = []
-    # A name is written as it is, whatever it is.
+    # ast.unparse writes any text unchanged if it is a name.
     parts = ast.unparse(_with_names(node, quoted)).split("\0")
     texts = (quoted[int(each)] if index % 2 else each for index, each in enumerate(parts))
     return tuple(text for text in texts if text)
 
 
 def _with_names(node: Any, quoted: list[Quoted]) -> Any:
-    """An expression with names for what is quoted in it, and for strings and numbers.
+    """The expression with names in place of quoted code, strings and numbers.
 
     Args:
-      node: a node, or what is in a field of one.
-      quoted: gets what is quoted in it.
+      node: a node, or the value of a field of a node.
+      quoted: a list that gets the quoted code.
     """
     match node:
         case list():

@@ -15,7 +15,7 @@ import optax
 import pytest
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.catalogue import DTYPE, OPTIMIZERS, PLAIN, PUBLIC, REQUIRED, Row
+from flaxoptim_compat.catalogue import DTYPE, OPTIMIZERS, PLAIN, PUBLIC, REQUIRED, OptimizerRow
 from flaxoptim_compat.optim.formula import Chain, Stage
 from flaxoptim_compat.optim.kinds import KINDS
 from tests.support.cases import CASES
@@ -25,11 +25,11 @@ EACH = pytest.mark.parametrize("row", OPTIMIZERS, ids=lambda row: row.name)
 EACH_PLAIN = pytest.mark.parametrize("row", PLAIN, ids=lambda row: row.name)
 
 
-def class_of(row: Row) -> Any:
+def class_of(row: OptimizerRow) -> Any:
     return getattr(optim, row.name)
 
 
-def every_stage(row: Row) -> list[Stage]:
+def every_stage(row: OptimizerRow) -> list[Stage]:
     """The stages of a class, those that take the place of others included."""
     chain = class_of(row).formula
     assert isinstance(chain, Chain)
@@ -53,7 +53,7 @@ def test_every_class_has_a_row_and_every_row_a_class() -> None:
 
 
 @EACH
-def test_its_module_has_its_names(row: Row) -> None:
+def test_its_module_has_its_names(row: OptimizerRow) -> None:
     module = inspect.getmodule(class_of(row))
     assert module is not None and module.__name__ == f"flaxoptim_compat.optim.{row.module}"
     own = {
@@ -65,7 +65,7 @@ def test_its_module_has_its_names(row: Row) -> None:
 
 
 @EACH
-def test_its_hyper_parameters_are_the_arguments_of_the_class(row: Row) -> None:
+def test_its_hyper_parameters_are_the_arguments_of_the_class(row: OptimizerRow) -> None:
     found = inspect.signature(class_of(row)).parameters
     assert list(found) == list(row.hyper_params)
     for name, default in row.hyper_params.items():
@@ -76,14 +76,14 @@ def test_its_hyper_parameters_are_the_arguments_of_the_class(row: Row) -> None:
 
 
 @EACH_PLAIN
-def test_its_state_is_that_of_the_formula(row: Row) -> None:
+def test_its_state_is_that_of_the_formula(row: OptimizerRow) -> None:
     state = class_of(row).formula.state
     fields = [] if state is None else [field.name for field in dataclasses.fields(state)]
     assert fields == list(row.state)
 
 
 @EACH_PLAIN
-def test_its_states_in_optax_are_those_of_definitions(row: Row) -> None:
+def test_its_states_in_optax_are_those_of_definitions(row: OptimizerRow) -> None:
     known = class_of(row).formula.state_fields
     found = set()
     for case in CASES:
@@ -101,7 +101,7 @@ def described(state: Any, legacy: Mapping[str, str]) -> str:
 
 
 @EACH_PLAIN
-def test_what_decides_repeats_and_may_be_missing(row: Row) -> None:
+def test_what_decides_repeats_and_may_be_missing(row: OptimizerRow) -> None:
     stages = every_stage(row)
     assert {each.when for each in stages} - {""} == set(row.decides)
     taken = Counter(
@@ -118,7 +118,7 @@ def test_what_decides_repeats_and_may_be_missing(row: Row) -> None:
 
 
 @EACH_PLAIN
-def test_what_is_not_in_optax(row: Row) -> None:
+def test_what_is_not_in_optax(row: OptimizerRow) -> None:
     functions = [each.named_function for each in every_stage(row)]
     around = [each for stage in every_stage(row) for each in stage.within]
     ours = [each for each in (*functions, *around) if not each.__module__.startswith("optax.")]
@@ -127,7 +127,7 @@ def test_what_is_not_in_optax(row: Row) -> None:
 
 
 @EACH_PLAIN
-def test_the_names_that_the_suggested_function_has(row: Row) -> None:
+def test_the_names_that_the_suggested_function_has(row: OptimizerRow) -> None:
     parameters = inspect.signature(getattr(optax, row.namesake)).parameters
     assert set(row.called) <= set(row.hyper_params)
     assert set(row.called.values()) <= set(parameters)

@@ -19,7 +19,7 @@ for path, content in formulas.files().items():
 MOST_LINES = 30
 START = "OPTIMIZERS: Final = (\n"
 ROW = """\
-    Row(
+    OptimizerRow(
         "Lion",
         "lion",
         {RATE: None, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0},

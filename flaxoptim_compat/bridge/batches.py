@@ -32,16 +32,16 @@ def batches(kinds: Sequence[Hashable]) -> list[tuple[int, ...]]:
     most = max(1, len(kinds) // SMALLEST)
     count = min(range(1, most + 1), key=lambda number: _leaves_to_compile(sizes, number))
     equal: list[list[int]] = [[] for _ in range(count)]
-    rest: list[int] = []
+    remaining: list[int] = []
     for members in groups.values():
         share = len(members) // count
         for number, batch in enumerate(equal):
             batch += members[number * share : (number + 1) * share]
-        rest += members[count * share :]
-    if len(rest) == 1:
+        remaining += members[count * share :]
+    if len(remaining) == 1:
         # XLA divides in another way by a number that divides a single leaf only.
-        rest += [batch.pop() for batch in equal]
-    return [piece for batch in [*equal, rest] for piece in _pieces(batch)]
+        remaining += [batch.pop() for batch in equal]
+    return [piece for batch in [*equal, remaining] for piece in _pieces(batch)]
 
 
 def _leaves_to_compile(sizes: Sequence[int], count: int) -> int:

@@ -93,10 +93,10 @@ def _walk(node: Any, path: TreePath, weight_norm: bool) -> Iterator[Moments | Tr
             yield from _walk(child, (*path, name), weight_norm)
 
 
-def kind_of_moments(found: list[Moments], parameter: TreePath) -> OptimizerKind | None:
+def kind_of_moments(all_moments: list[Moments], parameter: TreePath) -> OptimizerKind | None:
     """The kind of optimizer that moves a parameter; None if only other parameters have moments."""
-    covering = [each for each in found if each.covers(parameter)]
-    if found and not covering:
+    covering = [each for each in all_moments if each.covers(parameter)]
+    if all_moments and not covering:
         return None
     weight_norm = any(frozenset(each.node) == WEIGHT_NORM_STATE for each in covering)
     inner = [each for each in covering if frozenset(each.node) != WEIGHT_NORM_STATE]

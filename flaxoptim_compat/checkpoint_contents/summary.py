@@ -44,7 +44,7 @@ def summary(checkpoint: Checkpoint) -> str:
     return "\n\n".join(sections)
 
 
-def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
+def _heading(checkpoint: Checkpoint, optimizer: Sequence[FoundOptimizer]) -> str:
     steps = checkpoint.directory_of_steps
     leaves = [leaf for _, leaf in leaves_of(checkpoint.tree)]
     size = sum(leaf.nbytes for leaf in leaves if isinstance(leaf, StoredArray))
@@ -57,7 +57,7 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
         lines.append(
             f"The newest of {len(steps)} checkpoints in the directory, at the steps {others}."
         )
-    if not found:
+    if not optimizer:
         lines.append(
             "No optimizer: neither 'target' beside 'state', as flax.optim wrote them, nor 'params'"
             " beside 'opt_state', as in a TrainState, nor 'model' beside 'optimizer', as in NNX."
@@ -65,42 +65,42 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     return "\n".join(lines)
 
 
-def _optimizer(found: FoundOptimizer) -> str:
-    kinds = " and ".join(map(str, found.kinds)) or "no optimizer that moves a parameter"
+def _optimizer(optimizer: FoundOptimizer) -> str:
+    kinds = " and ".join(map(str, optimizer.kinds)) or "no optimizer that moves a parameter"
     lines = [
-        f"Optimizer at {shortened(found.place)}",
-        f"  kind      {kinds}{_frozen(found)}",
-        f"  layout    {found.layout}",
-        f"  step      {_step(found)}",
-        f"  state     {_moments(found)}",
+        f"Optimizer at {shortened(optimizer.place)}",
+        f"  kind      {kinds}{_frozen(optimizer)}",
+        f"  layout    {optimizer.layout}",
+        f"  step      {_step(optimizer)}",
+        f"  state     {_moments(optimizer)}",
     ]
-    if found.form != "legacy":
+    if optimizer.form != "legacy":
         rates = [
             f"{name} {value_text(value)}"
-            for each in injected(found.node["opt_state"])
+            for each in injected(optimizer.node["opt_state"])
             for name, value in each["hyperparams"].items()
         ]
         lines.append(f"  settable  {', '.join(rates) or 'nothing: the rates are in the program'}")
-    owners = {parameter.kind for parameter in found.parameters}
+    owners = {parameter.kind for parameter in optimizer.parameters}
     names = ("parameter", "shape", "dtype", "size", *(["optimizer"] if len(owners) > 1 else []))
-    without_kind = "unknown" if found.parts_unknown else "frozen"
+    without_kind = "unknown" if optimizer.parts_unknown else "frozen"
 
     def row(parameter: Parameter) -> tuple[str, ...]:
         kind = without_kind if parameter.kind is None else str(parameter.kind)
         return (*_row(parameter.path, parameter.value), *([kind] if len(owners) > 1 else []))
 
-    arrays = [each.value for each in found.parameters]
+    arrays = [each.value for each in optimizer.parameters]
     size = sum(each.nbytes for each in arrays if isinstance(each, StoredArray))
     total = f"{_count(len(arrays), 'parameter')}, {_numbers(arrays):,} numbers, {size_text(size)}"
     return "\n".join(
-        [*lines, "", table(names, found.parameters, row), f"  {total}", *_old_shapes(found)]
+        [*lines, "", table(names, optimizer.parameters, row), f"  {total}", *_old_shapes(optimizer)]
     )
 
 
-def _old_shapes(found: FoundOptimizer) -> Iterator[str]:
+def _old_shapes(optimizer: FoundOptimizer) -> Iterator[str]:
     """A remark on parameters with the old shapes of GroupNorm, if there are any."""
     layers: dict[TreePath, dict[str, Any]] = {}
-    for each in found.parameters:
+    for each in optimizer.parameters:
         layers.setdefault(each.path[:-1], {})["/".join(each.path[-1:])] = each.value
     old = [
         "/".join((*path, name))
@@ -109,7 +109,7 @@ def _old_shapes(found: FoundOptimizer) -> Iterator[str]:
         for name in layer
     ]
     # Copies for devices have one more axis before the axes of each array.
-    first = {getattr(each.value, "shape", ())[:1] for each in found.parameters}
+    first = {getattr(each.value, "shape", ())[:1] for each in optimizer.parameters}
     if old and first != {(1,)}:
         yield _OLD_SHAPES.format(_count(len(old), "parameter"), old[0])
 
@@ -119,17 +119,17 @@ def _has_ones_before(value: Any) -> bool:
     return len(shape) > 1 and {*shape[:-1]} == {1}
 
 
-def _frozen(found: FoundOptimizer) -> str:
-    if found.parts_unknown:
+def _frozen(optimizer: FoundOptimizer) -> str:
+    if optimizer.parts_unknown:
         return "; the file does not tell which optimizer moves which parameter"
-    if not found.frozen or not found.kinds:
+    if not optimizer.frozen or not optimizer.kinds:
         return ""
-    return f" for a part, {_count(found.frozen, 'parameter')} frozen"
+    return f" for a part, {_count(optimizer.frozen, 'parameter')} frozen"
 
 
-def _step(found: FoundOptimizer) -> str:
-    found.check_step()
-    step = found.step
+def _step(optimizer: FoundOptimizer) -> str:
+    optimizer.check_step()
+    step = optimizer.step
     if step is None:
         return "not in the file"
     if isinstance(step, int | float):
@@ -138,10 +138,10 @@ def _step(found: FoundOptimizer) -> str:
     return f"{', '.join(map(str, values))}, with a copy for each of {step.size} devices"
 
 
-def _moments(found: FoundOptimizer) -> str:
-    state = found.node["state" if found.form == "legacy" else "opt_state"]
-    fields = list(dict.fromkeys(field for kind in found.kinds for field in kind.fields))
-    if any(kind.weight_norm for kind in found.kinds):
+def _moments(optimizer: FoundOptimizer) -> str:
+    state = optimizer.node["state" if optimizer.form == "legacy" else "opt_state"]
+    fields = list(dict.fromkeys(field for kind in optimizer.kinds for field in kind.fields))
+    if any(kind.weight_norm for kind in optimizer.kinds):
         fields.append("directions and scales")
     return f"{', '.join(fields)}, {size_text(size_of(state))}" if fields else "none"
 

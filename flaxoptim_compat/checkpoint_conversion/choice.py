@@ -73,9 +73,9 @@ class Choice(NamedTuple):
         return any(isinstance(rate, float) and math.isnan(rate) for rate in rates)
 
 
-def without_definition(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
+def without_definition(optimizer: FoundOptimizer, *, in_optax: bool = False) -> Choice:
     """The choice for an optimizer whose moments only move to other places: no definition."""
-    return Choice(" and ".join(map(str, found.kinds)), (), guessed=False, in_optax=in_optax)
+    return Choice(" and ".join(map(str, optimizer.kinds)), (), guessed=False, in_optax=in_optax)
 
 
 def from_definition(definition: Any, params: Any, rate: Rate) -> Choice:
@@ -124,11 +124,11 @@ def _with_rate(choice: Choice, rate: Rate) -> Choice:
     return choice._replace(rate=rate, assignments=scheduled)
 
 
-def from_fields(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
+def from_fields(optimizer: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
     """The choice of a definition with the fields of an optimizer.
 
     Args:
-      found: the optimizer.
+      optimizer: the optimizer.
       name: the name of a definition, which decides if several fit.
       rate: the place of the learning rate in the TrainState.
 
@@ -136,19 +136,19 @@ def from_fields(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
       CheckpointError: no definition fits, or several whose TrainStates differ do; the message names
         them.
     """
-    _refuse_unknown(found)
-    if found.form != "legacy":
+    _refuse_unknown(optimizer)
+    if optimizer.form != "legacy":
         # In a legacy checkpoint, all definitions with the same fields are the same.
-        parts = [_in_its_place(found, _fitting(found, kind)) for kind in found.kinds]
-        kinds = " and ".join(map(str, found.kinds))
+        parts = [_in_its_place(optimizer, _fitting(optimizer, kind)) for kind in optimizer.kinds]
+        kinds = " and ".join(map(str, optimizer.kinds))
         found_parts = [part for choice in parts for part in choice.assignments]
         labelled = [
             dataclasses.replace(part, label=label_of(index))
             for index, part in enumerate(found_parts)
         ]
         return Choice(kinds, labelled)
-    (kind,) = found.kinds
-    fitting = _fitting(found, kind)
+    (kind,) = optimizer.kinds
+    fitting = _fitting(optimizer, kind)
     if name in kind.names:
         choice = next(choice for choice in fitting if choice.name == name)
         name = str(dataclasses.replace(kind, names=(choice.name,)))
@@ -157,7 +157,7 @@ def from_fields(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
     for choice in fitting:
         layouts.setdefault(_layout(choice), []).append(choice)
     if len(layouts) > 1:
-        raise CheckpointError(_ambiguous(found, list(layouts.values())))
+        raise CheckpointError(_ambiguous(optimizer, list(layouts.values())))
     return _with_rate(fitting[0]._replace(name=str(kind), remark=""), rate)
 
 
@@ -172,7 +172,7 @@ def _empty_state(choice: Choice) -> Any:
     return serialization.to_state_dict(Conversion(empty, ()).opt_state(0, []))
 
 
-def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
+def _in_its_place(optimizer: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
     """The choice whose chain has its moments at the paths of the checkpoint; else the first one.
 
     A checkpoint of NNX leaves out the parts of a chain without a state.
@@ -182,7 +182,7 @@ def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
         (*_, last) = [(), *(each.path for each in moments(_empty_state(choice)["inner_state"]))]
         return last
 
-    paths = [each.path for each in moments(found.node["opt_state"])]
+    paths = [each.path for each in moments(optimizer.node["opt_state"])]
     fits = [
         choice
         for choice in fitting
@@ -191,8 +191,8 @@ def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
     return max(fits, key=lambda choice: len(place(choice)), default=fitting[0])
 
 
-def _ambiguous(found: FoundOptimizer, layouts: Sequence[Sequence[Choice]]) -> str:
-    fields = f"the fields of the state are {', '.join(found.kinds[0].fields)}"
+def _ambiguous(optimizer: FoundOptimizer, layouts: Sequence[Sequence[Choice]]) -> str:
+    fields = f"the fields of the state are {', '.join(optimizer.kinds[0].fields)}"
     names = list(dict.fromkeys(choice.name for layout in layouts for choice in layout))
     if len(names) == 1:
         remark = layouts[0][0].remark
@@ -209,13 +209,13 @@ def _ambiguous(found: FoundOptimizer, layouts: Sequence[Sequence[Choice]]) -> st
     )
 
 
-def _fitting(found: FoundOptimizer, kind: OptimizerKind) -> list[Choice]:
+def _fitting(optimizer: FoundOptimizer, kind: OptimizerKind) -> list[Choice]:
     """The choices of all definitions with the fields of a kind, for the parameters of this kind."""
-    in_order = sorted(found.parameters, key=lambda parameter: parameter.path)
+    in_order = sorted(optimizer.parameters, key=lambda parameter: parameter.path)
     leaves = tuple(index for index, each in enumerate(in_order) if each.kind == kind)
     fitting = []
     for name in kind.names:
-        for options, remark in _options(name, found, kind):
+        for options, remark in _options(name, optimizer, kind):
             definition = getattr(optim, name)(learning_rate=math.nan, **options)
             definition = optim.WeightNorm(definition) if kind.weight_norm else definition
             hyper_params = definition.normalise(definition.hyper_params)
@@ -223,35 +223,35 @@ def _fitting(found: FoundOptimizer, kind: OptimizerKind) -> list[Choice]:
     return fitting
 
 
-def _refuse_unknown(found: FoundOptimizer) -> None:
-    unknown = [kind for kind in found.kinds if not kind.names]
+def _refuse_unknown(optimizer: FoundOptimizer) -> None:
+    unknown = [kind for kind in optimizer.kinds if not kind.names]
     if unknown:
         raise CheckpointError(
             f"the kind is {unknown[0]}. Name the definition with --definition MODULE:NAME, such as"
             " train:definition for `definition` in train.py, or a function that returns the"
             " definition."
         )
-    if found.parts_unknown or (found.form == "legacy" and len(found.kinds) > 1):
-        kinds = ", ".join(map(str, found.kinds))
+    if optimizer.parts_unknown or (optimizer.form == "legacy" and len(optimizer.kinds) > 1):
+        kinds = ", ".join(map(str, optimizer.kinds))
         raise CheckpointError(
             f"several optimizers move the parameters, or some are frozen ({kinds}). The file does"
             " not tell which optimizer moves which parameter."
             f" {_BY_DEFINITION.format('MultiOptimizer')}"
         )
-    if not found.kinds:
+    if not optimizer.kinds:
         raise CheckpointError(
             f"no optimizer moves the parameters. {_BY_DEFINITION.format('MultiOptimizer')}"
         )
 
 
 def _options(
-    name: str, found: FoundOptimizer, kind: OptimizerKind
+    name: str, optimizer: FoundOptimizer, kind: OptimizerKind
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
     """All values, with a remark, of the hyper-parameters that shape a TrainState."""
     if name == "RMSProp":
         yield {"centered": bool({"mg", "mu"} & set(kind.fields))}, ""
     elif name == "Adafactor":
-        beta1 = 0.9 if _has_momentum(found) else None
+        beta1 = 0.9 if _has_momentum(optimizer) else None
         for clipping, decay in itertools.product((1.0, None), (None, 0.01)):
             options = {"clipping_threshold": clipping, "weight_decay_rate": decay}
             remark = f"clipping_threshold={clipping} and weight_decay_rate={decay}"
@@ -263,11 +263,11 @@ def _options(
         yield {}, ""
 
 
-def _has_momentum(found: FoundOptimizer) -> bool:
+def _has_momentum(optimizer: FoundOptimizer) -> bool:
     """True if any ``m`` of Adafactor is in use; an unused ``m`` has shape (1,)."""
-    if found.form != "legacy":
-        return "ema" in found.kinds[0].fields
-    states = found.node["state"]["param_states"]
-    entries = [at(states, each.path) for each in found.parameters if each.kind is not None]
+    if optimizer.form != "legacy":
+        return "ema" in optimizer.kinds[0].fields
+    states = optimizer.node["state"]["param_states"]
+    entries = [at(states, each.path) for each in optimizer.parameters if each.kind is not None]
     moments = [at(entry, ("m",)) or at(entry, ("direction_state", "m")) for entry in entries]
     return any(np.shape(moment) != (1,) for moment in moments)

@@ -102,11 +102,11 @@ def report(
 
 
 def _line(each: Converted, to: OptimizerForm) -> str:
-    step = each.found.step
+    step = each.optimizer.step
     at_step = "" if step is None else f" at step {step}"
     remark = f", with {each.choice.remark} assumed" if each.choice.remark else ""
-    now = "unchanged" if each.found.form == to else f"now {FORMS[to]}"
-    return f"Optimizer at {each.found.place}: {each.choice.name}{at_step}{remark}, {now}."
+    now = "unchanged" if each.optimizer.form == to else f"now {FORMS[to]}"
+    return f"Optimizer at {each.optimizer.place}: {each.choice.name}{at_step}{remark}, {now}."
 
 
 def _how_to_restore(
@@ -120,12 +120,12 @@ def _how_to_restore(
     choices = [each.choice for each in converted]
     if any(each.in_optax or each.rate != "settable" for each in choices):
         template, setup = "state", _NEW_STATE
-    alone = all(each.found.alone for each in converted)
-    if alone and not converted[0].found.path:
+    alone = all(each.optimizer.alone for each in converted)
+    if alone and not converted[0].optimizer.path:
         code = _RESTORE[format_].format(path=path, name=name, template=template, setup=setup)
         return f"it with\n\n{code}"
     code = _RESTORE[format_].format(path=path, name="everything", template="everything", setup="")
-    places = " and ".join(each.found.place for each in converted)
+    places = " and ".join(each.optimizer.place for each in converted)
     new = "the new TrainState" if setup else template
     return (
         f"it into the object that you saved, with {new}\nat {places}, all else unchanged:\n\n{code}"
@@ -133,12 +133,12 @@ def _how_to_restore(
 
 
 def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted]) -> str:
-    first = converted[0].found
+    first = converted[0].optimizer
     place = "".join(f"[{name!r}]" for name in first.path)
     code = _RESTORE_NNX[format_].format(path=path, place=place)
     if not first.alone:
         code += "\n  restored = {name: restored[name] for name in ('model', 'optimizer')}"
-    others = [each.found.place for each in converted[1:]]
+    others = [each.optimizer.place for each in converted[1:]]
     more = f"\n\nRestore those at {' and '.join(others)} in the same way." if others else ""
     return f"it with\n\n{code}{_INTO_NNX}{more}"
 
@@ -153,8 +153,8 @@ def _about_rates(to: OptimizerForm, converted: Sequence[Converted]) -> list[str]
     values = [
         f"{name} {value_text(value)}"
         for each in converted
-        if each.found.form != to
-        for part in injected(each.found.node["opt_state"])
+        if each.optimizer.form != to
+        for part in injected(each.optimizer.node["opt_state"])
         for name, value in part["hyperparams"].items()
     ]
     return [_LEFT_BEHIND.format(", ".join(values))] if values else []

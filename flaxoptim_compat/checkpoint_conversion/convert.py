@@ -47,12 +47,12 @@ class Converted:
     """An optimizer that was converted.
 
     Args:
-      found: the optimizer before the conversion.
+      optimizer: the optimizer before the conversion.
       choice: its definition.
       reshaping: the new shapes of its parameters; None without ``like``.
     """
 
-    found: FoundOptimizer
+    optimizer: FoundOptimizer
     choice: Choice
     reshaping: Reshaping | None = None
 
@@ -88,8 +88,8 @@ def convert(tree: Any, settings: ConversionSettings) -> tuple[Any, list[Converte
     """
     to = settings.to
     optimizers = find_optimizers(tree)
-    for found in optimizers:
-        found.check_step()
+    for optimizer in optimizers:
+        optimizer.check_step()
     to_convert = [each for each in optimizers if each.form != to or settings.like is not None]
     if not to_convert:
         raise _nothing_to_convert(optimizers, to)
@@ -103,131 +103,135 @@ def convert(tree: Any, settings: ConversionSettings) -> tuple[Any, list[Converte
     shapes = shapes_by_place(settings.like, [each.place for each in to_convert])
     inside = {(*each.path, entry) for each in optimizers for entry in each.entries}
     converted = []
-    for found in to_convert:
-        if found.form == to:
-            new, choice = _unchanged(at(tree, found.path), found)
+    for optimizer in to_convert:
+        if optimizer.form == to:
+            new, choice = _unchanged(at(tree, optimizer.path), optimizer)
         else:
-            new, choice = _converted(found, settings, by_path.get(found.place))
+            new, choice = _converted(optimizer, settings, by_path.get(optimizer.place))
         reshaping = None
-        if found.place in shapes:
-            new, reshaping = _reshaped(found, new, shapes[found.place])
+        if optimizer.place in shapes:
+            new, reshaping = _reshaped(optimizer, new, shapes[optimizer.place])
             tree = reshaping.copies(tree, inside)
-        tree = _replaced(tree, found, new, found.path)
-        converted.append(Converted(found, choice, reshaping))
+        tree = _replaced(tree, optimizer, new, optimizer.path)
+        converted.append(Converted(optimizer, choice, reshaping))
     return tree, converted
 
 
-def _unchanged(node: Mapping[str, Any], found: FoundOptimizer) -> tuple[Any, Choice]:
+def _unchanged(node: Mapping[str, Any], optimizer: FoundOptimizer) -> tuple[Any, Choice]:
     """The entries of an optimizer that already has the form."""
-    if found.form == "legacy":
-        node = _with_named_fields(found).node
-    entries = {name: node[name] for name in found.entries if name in node}
-    return entries, without_definition(found)
+    if optimizer.form == "legacy":
+        node = _with_named_fields(optimizer).node
+    entries = {name: node[name] for name in optimizer.entries if name in node}
+    return entries, without_definition(optimizer)
 
 
 def _reshaped(
-    found: FoundOptimizer, entries: Mapping[str, Any], like: Shapes
+    optimizer: FoundOptimizer, entries: Mapping[str, Any], like: Shapes
 ) -> tuple[Any, Reshaping]:
     try:
         reshaping = Reshaping(entries, like)
         return reshaping.optimizer(), reshaping
     except CheckpointError as error:
-        raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {error}") from None
+        raise CheckpointError(
+            f"Cannot convert the optimizer at {optimizer.place}: {error}"
+        ) from None
 
 
 def _converted(
-    found: FoundOptimizer, settings: ConversionSettings, definition: Any
+    optimizer: FoundOptimizer, settings: ConversionSettings, definition: Any
 ) -> tuple[Any, Choice]:
     try:
-        found = _with_named_fields(found)
-        with _precision_of(found):
-            _refuse_no_arrays(found)
-            return _entries(found, settings, definition)
+        optimizer = _with_named_fields(optimizer)
+        with _precision_of(optimizer):
+            _refuse_no_arrays(optimizer)
+            return _entries(optimizer, settings, definition)
     except ValueError as error:
         # The bridge's message is about restoring an optimizer in a program.
         reason = str(error).removeprefix("Cannot restore the optimizer: ")
         reason = reason.removesuffix(" Nothing was restored.")
-        raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {reason}") from error
+        raise CheckpointError(
+            f"Cannot convert the optimizer at {optimizer.place}: {reason}"
+        ) from error
     except Exception as error:
         if definition is None:
             raise
         # The filters of a MultiOptimizer, and a definition of the user's, may raise anything.
         raise CheckpointError(
-            f"Cannot convert the optimizer at {found.place}: the definition raises"
+            f"Cannot convert the optimizer at {optimizer.place}: the definition raises"
             f" {type(error).__name__}: {error}"
         ) from error
 
 
-def _precision_of(found: FoundOptimizer) -> contextlib.AbstractContextManager[None]:
+def _precision_of(optimizer: FoundOptimizer) -> contextlib.AbstractContextManager[None]:
     """A block in which jax keeps 64 bits, if a parameter has 64 bits, as in its program."""
-    dtypes = [getattr(each.value, "dtype", None) for each in found.parameters]
+    dtypes = [getattr(each.value, "dtype", None) for each in optimizer.parameters]
     if any(dtype in (np.float64, np.complex128) for dtype in dtypes):
         return enable_x64(True)
     return contextlib.nullcontext()
 
 
 def _entries(
-    found: FoundOptimizer, settings: ConversionSettings, definition: Any
+    optimizer: FoundOptimizer, settings: ConversionSettings, definition: Any
 ) -> tuple[Any, Choice]:
-    if found.form == "nnx":
-        found = as_train_state(found, settings.paths)
+    if optimizer.form == "nnx":
+        optimizer = as_train_state(optimizer, settings.paths)
     if settings.to != "nnx":
-        return _moved(found, settings, definition)
-    if found.form == "legacy":
-        train_state, choice = _moved(found, settings, definition)
+        return _moved(optimizer, settings, definition)
+    if optimizer.form == "legacy":
+        train_state, choice = _moved(optimizer, settings, definition)
     elif definition is not None:
         raise CheckpointError(
             "the optimizer is in optax already and needs no definition. Leave out --definition."
         )
     else:
-        train_state, choice = found.node, without_definition(found)
+        train_state, choice = optimizer.node, without_definition(optimizer)
     return as_written(nnx_entries(train_state, settings.paths)), choice
 
 
 def _moved(
-    found: FoundOptimizer, settings: ConversionSettings, definition: Any
+    optimizer: FoundOptimizer, settings: ConversionSettings, definition: Any
 ) -> tuple[Any, Choice]:
     """The entries of a TrainState for a legacy optimizer, or the other way round."""
-    if found.form == "nnx" and settings.to == "train-state":
+    if optimizer.form == "nnx" and settings.to == "train-state":
         raise CheckpointError(
             "no conversion leads from NNX directly to a TrainState. Convert the checkpoint --to"
             " legacy first, and the result --to train-state."
         )
-    params = plain(found.node[found.entry_of_parameters])
+    params = plain(optimizer.node[optimizer.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
-        if found.form != "legacy":
+        if optimizer.form != "legacy":
             raise CheckpointError(
                 "the given definition is an optax transformation. Give a legacy definition, or"
                 " none, to convert back to flax.optim."
             )
-        new = optax_dict(found, params, definition)
-        return as_written(new), without_definition(found, in_optax=True)
+        new = optax_dict(optimizer, params, definition)
+        return as_written(new), without_definition(optimizer, in_optax=True)
     if definition is None:
-        choice = from_fields(found, settings.name, settings.rate)
+        choice = from_fields(optimizer, settings.name, settings.rate)
     else:
         choice = from_definition(definition, params, settings.rate)
-    if found.form == "legacy":
-        new = train_state_dict(params, found.node["state"], choice)
+    if optimizer.form == "legacy":
+        new = train_state_dict(params, optimizer.node["state"], choice)
     else:
-        if found.form == "nnx":
-            found = with_empty_parts(found, params, choice)
-        new = legacy_dict(found, params, choice)
+        if optimizer.form == "nnx":
+            optimizer = with_empty_parts(optimizer, params, choice)
+        new = legacy_dict(optimizer, params, choice)
     return as_written(new), choice
 
 
-def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
+def _with_named_fields(optimizer: FoundOptimizer) -> FoundOptimizer:
     """The optimizer with the fields of named tuples by name; old files have numbers."""
-    if found.form != "legacy":
-        return found
-    node = checkpoints.fields_by_name({name: found.node[name] for name in found.entries})
+    if optimizer.form != "legacy":
+        return optimizer
+    node = checkpoints.fields_by_name({name: optimizer.node[name] for name in optimizer.entries})
     (named,) = find_optimizers(node)
-    return dataclasses.replace(named, path=found.path)
+    return dataclasses.replace(named, path=optimizer.path)
 
 
-def _refuse_no_arrays(found: FoundOptimizer) -> None:
+def _refuse_no_arrays(optimizer: FoundOptimizer) -> None:
     """Refuse parameters that are texts, or Python integers too large for a jax array."""
     integers = np.iinfo(jnp.result_type(int))
-    for path, leaf in leaves_of(found.node[found.entry_of_parameters]):
+    for path, leaf in leaves_of(optimizer.node[optimizer.entry_of_parameters]):
         is_text = isinstance(leaf, str | bytes)
         if is_text or (isinstance(leaf, int) and not integers.min <= leaf <= integers.max):
             raise CheckpointError(
@@ -272,7 +276,7 @@ def _refuse_unused_name(name: str | None, without: list[FoundOptimizer]) -> None
     """Refuse a name that fits no optimizer ``without`` a definition."""
     if name is None:
         return
-    fitting = {name for found in without for kind in found.kinds for name in kind.names}
+    fitting = {name for optimizer in without for kind in optimizer.kinds for name in kind.names}
     if name not in fitting:
         raise CheckpointError(
             f"--optimizer {name} does not fit: the fields of the state are those of"
@@ -281,10 +285,10 @@ def _refuse_unused_name(name: str | None, without: list[FoundOptimizer]) -> None
         )
 
 
-def _replaced(tree: Any, found: FoundOptimizer, new: Mapping[str, Any], path: TreePath) -> Any:
+def _replaced(tree: Any, optimizer: FoundOptimizer, new: Mapping[str, Any], path: TreePath) -> Any:
     """The tree with the entries of one optimizer replaced; all other entries stay."""
     if path:
         name, *rest = path
-        changed = _replaced(tree[name], found, new, tuple(rest))
+        changed = _replaced(tree[name], optimizer, new, tuple(rest))
         return with_children(tree, {**tree, name: changed})
-    return {**new, **{key: tree[key] for key in tree if key not in found.entries}}
+    return {**new, **{key: tree[key] for key in tree if key not in optimizer.entries}}

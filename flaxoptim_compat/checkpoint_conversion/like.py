@@ -61,8 +61,8 @@ class Reshaping:
     """
 
     def __init__(self, entries: Mapping[str, Any], like: Shapes) -> None:
-        (self._found,) = find_optimizers(entries)
-        parameters = {each.path: each for each in self._found.parameters}
+        (self._optimizer,) = find_optimizers(entries)
+        parameters = {each.path: each for each in self._optimizer.parameters}
         self._before = {path: np.shape(each.value) for path, each in parameters.items()}
         _refuse_another_model(self._before, like)
         self._entries, self._like = entries, like
@@ -82,13 +82,13 @@ class Reshaping:
         Raises:
           CheckpointError: a moment cannot change its shape; the message names its parameter.
         """
-        found = self._found
-        if self.changed and found.form == "legacy" and found.parts_unknown:
+        optimizer = self._optimizer
+        if self.changed and optimizer.form == "legacy" and optimizer.parts_unknown:
             raise CheckpointError(
                 "a list of states, as Flax 0.3.2 wrote it for a MultiOptimizer, does not tell which"
                 " parameter a state belongs to. Convert the checkpoint --to train-state."
             )
-        parameters = "model" if found.form == "nnx" else found.entry_of_parameters
+        parameters = "model" if optimizer.form == "nnx" else optimizer.entry_of_parameters
         return {
             name: mapped(entry, self._parameter if name == parameters else self._moment)
             for name, entry in self._entries.items()
@@ -131,7 +131,7 @@ class Reshaping:
             begin = path.index("param_states") + 1
             ends = range(len(path), begin - 1, -1)
             splits = [(path[begin:end], path[end:]) for end in ends]
-        elif self._found.form == "legacy":
+        elif self._optimizer.form == "legacy":
             splits = []
         else:
             splits = [(path[begin:], path[:begin]) for begin in range(len(path) + 1)]

@@ -57,38 +57,38 @@ def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str
     }
 
 
-def as_train_state(found: FoundOptimizer, paths: Paths | None) -> FoundOptimizer:
+def as_train_state(optimizer: FoundOptimizer, paths: Paths | None) -> FoundOptimizer:
     """A nnx.Optimizer with the paths of the old program, as a TrainState has them.
 
     Args:
-      found: the nnx.Optimizer in a checkpoint.
+      optimizer: the nnx.Optimizer in a checkpoint.
       paths: other paths in the old program.
 
     Raises:
       ValueError: no path begins with a key of ``paths``, or two parameters get the same path.
     """
-    params, opt_state = _renamed(found.node["params"], found.node["opt_state"], paths)
-    node = {**found.node, "params": params, "opt_state": opt_state}
+    params, opt_state = _renamed(optimizer.node["params"], optimizer.node["opt_state"], paths)
+    node = {**optimizer.node, "params": params, "opt_state": opt_state}
     (old,) = find_optimizers({name: node[name] for name in ("params", "opt_state")})
-    return dataclasses.replace(found, node=node, parameters=old.parameters)
+    return dataclasses.replace(optimizer, node=node, parameters=old.parameters)
 
 
-def with_empty_parts(found: FoundOptimizer, params: Any, choice: Choice) -> FoundOptimizer:
+def with_empty_parts(optimizer: FoundOptimizer, params: Any, choice: Choice) -> FoundOptimizer:
     """The TrainState with the parts of its chain that have no state, as in a file of TrainState.
 
     Args:
-      found: the TrainState.
+      optimizer: the TrainState.
       params: its parameters; only their shapes and dtypes count.
       choice: the definition.
     """
     conversion = choice.conversion(params)
     fresh = serialization.to_state_dict(conversion.opt_state(0, fresh_states(params, choice)))
-    opt_state = found.node["opt_state"]
+    opt_state = optimizer.node["opt_state"]
     if not injected(opt_state):
         # The program made the chain itself, without inject_hyperparams.
         fresh = fresh.get("inner_state", fresh)
     opt_state = with_empty_entries(fresh, opt_state)
-    return dataclasses.replace(found, node={**found.node, "opt_state": opt_state})
+    return dataclasses.replace(optimizer, node={**optimizer.node, "opt_state": opt_state})
 
 
 def _renamed(params: Any, opt_state: Any, paths: Paths | None) -> tuple[Any, Any]:

@@ -22,17 +22,17 @@ from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
 
-def legacy_dict(found: FoundOptimizer, params: Any, choice: Choice) -> dict[str, Any]:
+def legacy_dict(optimizer: FoundOptimizer, params: Any, choice: Choice) -> dict[str, Any]:
     """The state dict of the Optimizer that does what a TrainState does.
 
     Raises:
       ValueError: the optax state does not fit the definition; the message names the place.
     """
-    opt_state = found.node["opt_state"]
+    opt_state = optimizer.node["opt_state"]
     all_moments = moments(opt_state)
     _refuse_left_over(left_over(opt_state))
     refuse_scaled_momentum(all_moments, opt_state)
-    paths = sorted(parameter.path for parameter in found.parameters)
+    paths = sorted(parameter.path for parameter in optimizer.parameters)
     leaves, treedef = jax.tree.flatten(params)
     states: list[Any] = [None] * len(paths)
     used: set[Moments] = set()
@@ -51,7 +51,7 @@ def legacy_dict(found: FoundOptimizer, params: Any, choice: Choice) -> dict[str,
     _refuse_left_over([each.path for each in unused if each.holds_anything()])
     param_states = serialization.to_state_dict(jax.tree.unflatten(treedef, states))
     restored_states(params, param_states, choice)
-    step = _step(found, [each for each in all_moments if each in used])
+    step = _step(optimizer, [each for each in all_moments if each in used])
     return {"target": params, "state": {"step": step, "param_states": param_states}}
 
 
@@ -114,10 +114,10 @@ def _moment(tree: Any, path: TreePath) -> Any:
     return value
 
 
-def _step(found: FoundOptimizer, used: Sequence[Moments]) -> Any:
+def _step(optimizer: FoundOptimizer, used: Sequence[Moments]) -> Any:
     """The step as an int32 scalar, as in legacy optimizers."""
     counts = [each.node["count"] for each in used if "count" in each.node]
-    step = found.node.get("step", counts[0] if counts else None)
+    step = optimizer.node.get("step", counts[0] if counts else None)
     if number(step) is None:
         raise CheckpointError(
             "the checkpoint has no number 'step', and the moments have no count, so the number of"

@@ -19,14 +19,16 @@ from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.checkpoint_files.trees import TreePath, at
 
 
-def optax_dict(found: FoundOptimizer, params: Any, tx: Any) -> dict[str, Any]:
+def optax_dict(optimizer: FoundOptimizer, params: Any, tx: Any) -> dict[str, Any]:
     """The state dict of a TrainState with the transformation ``tx`` and the old moments.
 
     Raises:
       CheckpointError: a moment has no place in the state of ``tx``, or a place has no moment.
     """
-    state = plain(found.node["state"])
-    if found.parts_unknown or any(kind.weight_norm or not kind.names for kind in found.kinds):
+    state = plain(optimizer.node["state"])
+    if optimizer.parts_unknown or any(
+        kind.weight_norm or not kind.names for kind in optimizer.kinds
+    ):
         raise CheckpointError(
             "an optax transformation can take the moments of plain optimizers only. Let the"
             " function of --definition return the legacy definition."
@@ -38,7 +40,7 @@ def optax_dict(found: FoundOptimizer, params: Any, tx: Any) -> dict[str, Any]:
     small = tx.init(jax.tree.map(small_array, params))
     fresh, shapes = map(serialization.to_state_dict, (small, jax.eval_shape(tx.init, params)))
     opt_state = filling.filled(fresh, shapes, ())
-    filling.refuse_unused([parameter.path for parameter in found.parameters])
+    filling.refuse_unused([parameter.path for parameter in optimizer.parameters])
     refuse_scaled_momentum(moments(opt_state), opt_state)
     return {"step": step, "params": params, "opt_state": opt_state}
 

@@ -28,7 +28,7 @@ _TENSORSTORE_SPEC = frozenset(["driver", "kvstore", "metadata"])
 _PYTHON_SCALARS = ("int64", "float64", "bool", "complex128")
 
 
-class _Leaf(NamedTuple):
+class _StoredLeaf(NamedTuple):
     """A leaf, as described in the metadata.
 
     Args:
@@ -101,35 +101,35 @@ def _damaged(path: Path, problem: str) -> CheckpointError:
     return CheckpointError(f"{path} is damaged: {problem}.{COPY_AGAIN}")
 
 
-def _leaves(directory: Path, metadata: dict[str, Any], aggregate: Tree) -> Iterator[_Leaf]:
+def _leaves(directory: Path, metadata: dict[str, Any], aggregate: Tree) -> Iterator[_StoredLeaf]:
     strings = _json_in(directory / orbax_names.STRINGS)
     try:
         for entry in metadata["tree_metadata"].values():
             names = tuple(str(key["key"]) for key in entry["key_metadata"])
             kind = entry["value_metadata"]["value_type"]
             if kind == orbax_names.TEXT:
-                yield _Leaf(names, kind, value=str(strings[".".join(names)]))
+                yield _StoredLeaf(names, kind, value=str(strings[".".join(names)]))
             elif kind == orbax_names.NONE or kind in orbax_names.EMPTY:
-                yield _Leaf(names, kind)
+                yield _StoredLeaf(names, kind)
             elif entry["value_metadata"].get("skip_deserialize"):
                 if (value := at(aggregate, names)) is None:
                     raise KeyError(".".join(names))
-                yield _Leaf(names, kind, value=value)
+                yield _StoredLeaf(names, kind, value=value)
             else:
-                yield _Leaf(names, kind, array=".".join(names))
+                yield _StoredLeaf(names, kind, array=".".join(names))
     except (KeyError, TypeError, AttributeError) as error:
         problem = f"an entry is not as orbax writes them ({type(error).__name__}: {error})"
         raise _damaged(directory / orbax_names.METADATA, problem) from error
 
 
-def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_Leaf]:
+def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_StoredLeaf]:
     if (place := _place_of_array(tree)) is not None:
-        yield _Leaf(names, orbax_names.ARRAY, array=place)
+        yield _StoredLeaf(names, orbax_names.ARRAY, array=place)
     elif isinstance(tree, Mapping) and tree:
         for name, child in tree.items():
             yield from _leaves_of_aggregate(child, (*names, name))
     else:
-        yield _Leaf(names, "", value=tree)
+        yield _StoredLeaf(names, "", value=tree)
 
 
 def _place_of_array(leaf: Tree) -> str | None:
@@ -145,13 +145,13 @@ def _place_of_array(leaf: Tree) -> str | None:
     return place.rstrip("/") if isinstance(place, str) else None
 
 
-def _without_parents(leaves: Sequence[_Leaf]) -> Iterator[_Leaf]:
+def _without_parents(leaves: Sequence[_StoredLeaf]) -> Iterator[_StoredLeaf]:
     """All leaves except the empty ones for which orbax also has descendants."""
     parents = {leaf.names[:depth] for leaf in leaves for depth in range(len(leaf.names))}
     return (leaf for leaf in leaves if leaf.array or leaf.names not in parents)
 
 
-def _value(leaf: _Leaf, arrays: Mapping[str, StoredArray]) -> Tree:
+def _value(leaf: _StoredLeaf, arrays: Mapping[str, StoredArray]) -> Tree:
     if leaf.kind in orbax_names.EMPTY:
         return {}
     if not leaf.array:

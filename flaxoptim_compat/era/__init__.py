@@ -1,7 +1,7 @@
-"""Names that jax, flax and numpy had in the days of ``flax.optim``, and that nothing replaces.
+"""Stand-ins for names of jax, flax and numpy in the days of ``flax.optim`` without a successor.
 
-Programs that ``rewrite`` has changed import it from here. Each name is imported when it is asked
-for: who wants one of numpy's needs no jax.
+Programs that ``rewrite`` has changed import the stand-ins from here. A stand-in is loaded when a
+program asks for its name, so a program with numpy's names only needs no jax.
 """
 
 from __future__ import annotations

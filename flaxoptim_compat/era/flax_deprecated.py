@@ -1,4 +1,4 @@
-"""Stands in for ``flax.deprecated``, the last home of ``flax.nn``."""
+"""The stand-in for ``flax.deprecated``, the last place of ``flax.nn`` in Flax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The class ``GlobalDeviceArray``, which no array has any more."""
+"""The class ``GlobalDeviceArray``, which no array belongs to any more."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ __all__ = ["GlobalDeviceArray"]
 
 
 class GlobalDeviceArray:
-    """A class without instances, so that programs find they have none, and take the other way."""
+    """A class without instances: ``isinstance`` is False, and programs take their other branch."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise, and say what makes such an array today."""
+        """Raise an error that names today's functions for such an array."""
         raise NotImplementedError(
-            "There are no GlobalDeviceArrays any more: every jax.Array can be one. Use"
-            " jax.make_array_from_single_device_arrays or jax.make_array_from_callback."
+            "There are no GlobalDeviceArrays any more: every jax.Array can be global. Use"
+            " `jax.make_array_from_single_device_arrays` or `jax.make_array_from_callback`."
         )
 
     @classmethod
     def from_callback(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise, and say what makes such an array today."""
-        raise NotImplementedError("Use jax.make_array_from_callback.")
+        """Raise an error that names today's function for such an array."""
+        raise NotImplementedError(
+            "There are no GlobalDeviceArrays any more. Use `jax.make_array_from_callback`."
+        )

@@ -39,17 +39,17 @@ def id_tap(
     """Return the argument, and call a Python function with its value when it is known.
 
     Args:
-      tap_func: takes the value and the transformations under which it was computed; under
-        ``vmap`` the value is the one of the whole batch, and these say so.
+      tap_func: takes the value and the transformations under which the value was computed; under
+        ``vmap`` the value is that of the whole batch, with ``batch`` among the transformations.
       arg: a tree.
-      result: what to return instead of it.
+      result: a tree to return instead of ``arg``.
       tap_with_device: whether the function takes the device too; not possible any more.
-      device_index: the device of which the value is passed; had no effect on CPU.
+      device_index: the device of the value; has no effect on CPU.
     """
     _refuse_devices(tap_with_device)
     value = jax.tree.map(jnp.asarray, arg)
     known = _tap(tap_func, jax.lax.stop_gradient(value), ())
-    # What follows waits for the tap. Otherwise it could be left out, as nobody needs its result.
+    # The result waits for the tap. Otherwise XLA could leave the tap out, whose result is not used.
     passed_on = value if result is None else jax.tree.map(jnp.asarray, result)
     passed_on, _ = optimization_barrier((passed_on, known))
     return passed_on
@@ -85,12 +85,12 @@ def id_print(
 
     Args:
       arg: a tree.
-      result: what to return instead of it.
+      result: a tree to return instead of ``arg``.
       tap_with_device: whether to print the device; not possible any more.
-      device_index: the device of which the value is printed; had no effect on CPU.
-      output_stream: where to write instead of printing.
-      threshold: up to how many elements an array is printed in full.
-      **kwargs: what to print in front of the value.
+      device_index: the device of the value; has no effect on CPU.
+      output_stream: the stream to write to; by default the text is printed.
+      threshold: the largest number of elements of an array that is printed in full.
+      **kwargs: named values to print in front of the value.
     """
 
     def print_it(value: Any, transforms: Transforms) -> None:
@@ -119,9 +119,9 @@ def call(
     Args:
       callback_func: takes the value.
       arg: a tree.
-      result_shape: a tree of scalars or of what has the shape and dtype of a result.
+      result_shape: a tree of scalars, or of objects with the shape and dtype of a result.
       call_with_device: whether the function takes the device too; not possible any more.
-      device_index: the device from which the call comes; had no effect on CPU.
+      device_index: the device of the call; has no effect on CPU.
     """
     _refuse_devices(call_with_device)
     shapes = jax.tree.map(
@@ -144,13 +144,16 @@ _as_numpy = functools.partial(jax.tree.map, np.asarray)
 
 def _refuse_devices(wanted: bool) -> None:
     if wanted:
-        raise NotImplementedError("The device of a host callback cannot be known any more.")
+        raise NotImplementedError(
+            "The device of a host callback cannot be known any more. Leave out"
+            " `tap_with_device` and `call_with_device`."
+        )
 
 
 def _printed(
     value: Any, transforms: Sequence[Any], threshold: int | None, named: dict[str, Any]
 ) -> Iterator[str]:
-    """Write what was printed: the named values if there are any, then the value itself."""
+    """The printed texts: the named values, if there are any, then the value itself."""
     if transforms:
         listed = [(name, params) if params else name for name, params in transforms]
         named = {**named, "transforms": listed}
@@ -166,7 +169,7 @@ class _Page:
         self.text, self.column = "", 0
 
     def write(self, text: str) -> None:
-        # The lines of an array count as one, as they always did here.
+        # The lines of an array count as a single line, as in the original module.
         self.text, self.column = self.text + text, self.column + len(text)
 
     def new_line(self, indent: int) -> None:

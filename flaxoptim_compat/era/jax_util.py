@@ -36,7 +36,7 @@ wraps = functools.wraps
 
 
 class LengthMismatch(AssertionError, ValueError):
-    """The error for sequences of different lengths: the first of these once, later the second."""
+    """The error for sequences of different lengths: once an AssertionError, later a ValueError."""
 
 
 def _same_length(*args: Iterable[Any]) -> list[list[Any]]:
@@ -81,7 +81,7 @@ def subvals(lst: Iterable[Any], replace: Iterable[tuple[int, Any]]) -> tuple[Any
 
 
 def split_list(args: Sequence[Any], ns: Sequence[int]) -> list[list[Any]]:
-    """Cut a list into pieces of given lengths and the rest."""
+    """Cut a list into pieces of some lengths, and the rest."""
     cuts = [0, *itertools.accumulate(ns)]
     pieces = [list(args[start:stop]) for start, stop in itertools.pairwise(cuts)]
     return [*pieces, list(args[cuts[-1] :])]
@@ -89,9 +89,9 @@ def split_list(args: Sequence[Any], ns: Sequence[int]) -> list[list[Any]]:
 
 def split_dict(dct: dict[Any, Any], names: Iterable[Any]) -> list[Any]:
     """Return the values of a dict in a given order, which must name all of them."""
-    rest = dict(dct)
-    values = [rest.pop(name) for name in names]
-    assert not rest
+    unused = dict(dct)
+    values = [unused.pop(name) for name in names]
+    assert not unused
     return values
 
 
@@ -148,6 +148,6 @@ def tuple_insert(t: tuple[Any, ...], idx: int, val: Any) -> tuple[Any, ...]:
 
 
 def tuple_delete(t: tuple[Any, ...], idx: int) -> tuple[Any, ...]:
-    """Leave an element of a tuple out."""
+    """Return a tuple without one of its elements."""
     assert 0 <= idx < len(t), (idx, len(t))
     return (*t[:idx], *t[idx + 1 :])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-# Nothing public tells which mesh a ``with mesh:`` made the current one, as 0.7 knew it.
+# Jax has no public name for the current mesh of a ``with mesh:`` block.
 from jax._src.mesh import ResourceEnv, thread_resources
 from jax.sharding import Mesh
 
-# As a function it was a context manager, which a Mesh is itself.
+# `mesh` was a context manager, and a Mesh is one itself.
 mesh = Mesh
 
 __all__ = ["Mesh", "ResourceEnv", "mesh", "thread_resources"]

@@ -1,4 +1,4 @@
-"""``jax.experimental.enable_x64`` and ``disable_x64``: 64-bit numbers in a block, or without."""
+"""``jax.experimental.enable_x64`` and ``disable_x64``: a block with 64-bit numbers, or without."""
 
 from __future__ import annotations
 

@@ -43,5 +43,5 @@ def get_device_backend(device: jax.Device | None = None) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    # All of it was public until jax 0.4, and packages looked at its tables.
+    # All of the module was public until jax 0.4, and packages read its tables.
     return getattr(xla_bridge, name)

@@ -1,4 +1,4 @@
-"""The module ``jax.lib.xla_client``, which was that of jaxlib."""
+"""The module ``jax.lib.xla_client``, which was jaxlib's module of that name."""
 
 from __future__ import annotations
 

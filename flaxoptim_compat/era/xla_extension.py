@@ -1,4 +1,4 @@
-"""The module ``jaxlib.xla_extension``, which programs knew from the names of types and errors."""
+"""The module ``jaxlib.xla_extension``, from which programs took types and errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ class _OfPlatform(type):
     platforms: frozenset[str]
 
     def __new__(cls, name: str, *platforms: str) -> _OfPlatform:
-        made = super().__new__(cls, name, (), {"platforms": frozenset(platforms)})
-        return made
+        return super().__new__(cls, name, (), {"platforms": frozenset(platforms)})
 
     def __init__(cls, name: str, *platforms: str) -> None:
         super().__init__(name, (), {})
@@ -33,7 +32,7 @@ CpuDevice = _OfPlatform("CpuDevice", "cpu")
 GpuDevice = _OfPlatform("GpuDevice", "gpu", "cuda", "rocm")
 TpuDevice = _OfPlatform("TpuDevice", "tpu")
 DeviceArray = jax.Array
-# What jax.jit and jax.pmap return.
+# The type of the results of jax.jit and jax.pmap.
 CompiledFunction = PmapFunction = type(jax.jit(lambda: None))
 
 __all__ = [
@@ -49,7 +48,7 @@ __all__ = [
 ]
 
 
-# Where the rest of it is that is left; its own name is not the same in all versions.
+# The module with the remaining names, whose own name differs between versions.
 _compiled: Any = vars(xla_client)["_xla"]
 
 

@@ -1,4 +1,4 @@
-"""A module under a name that is gone, in front of the module that serves it."""
+"""A module under a lost name, in front of the module that serves the name."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from flaxoptim_compat.legacy import usage
-from flaxoptim_compat.legacy.entry import Entry, Registry
+from flaxoptim_compat.legacy.entry import LegacyName, Registry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
 
 
 class Alias(ModuleType):
-    """A module whose attributes are those of another one.
+    """A module whose attributes are those of another module.
 
-    An alias is not the other module itself, so that reading an attribute by the old name can be
-    counted and the other module never gets a second name and a second spec.
+    The alias is an object of its own: it counts each use of an attribute by the old name, and the
+    other module gets no second name and no second spec.
     """
 
-    def __init__(self, entry: Entry, registry: Registry) -> None:
+    def __init__(self, entry: LegacyName, registry: Registry) -> None:
         super().__init__(entry.name)
-        # In __dict__, where __getattr__ does not look.
+        # Set in __dict__, so that __getattr__ is not called for them.
         self.__dict__.update(__entry__=entry, __registry__=registry)
 
     def __getattr__(self, name: str) -> Any:
-        entry: Entry = self.__dict__["__entry__"]
+        entry: LegacyName = self.__dict__["__entry__"]
         if name in _OWN:
             raise AttributeError(name)
         try:
             value = getattr(entry.serve(), name)
         except AttributeError:
-            # What serves the module may have lost this name, which is somewhere else.
+            # The serving module may have lost this name too. Then a row has another place for it.
             row = self._rows().get(name)
             if row is None and f"{entry.name}.{name}" in GONE:
                 raise no_such_name(self, name, sys._getframe(1)) from None
@@ -46,20 +46,20 @@ class Alias(ModuleType):
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # Python binds a module that it has imported in the one around it. flax.nn.stochastic is
-        # a module as well as a function, which hides it.
-        entry: Entry = self.__dict__["__entry__"]
+        # Python sets an imported module as an attribute of its package. In flax.nn, `stochastic` is
+        # a module and also a function, which must stay.
+        entry: LegacyName = self.__dict__["__entry__"]
         if isinstance(value, Alias) and callable(getattr(entry.serve(), name, None)):
             return
         super().__setattr__(name, value)
 
     def _notice(self, name: str) -> str | None:
-        entry: Entry = self.__dict__["__entry__"]
-        # Making an optimizer warns; naming its class does not.
+        entry: LegacyName = self.__dict__["__entry__"]
+        # An optimizer warns when it is made, not when its class is read.
         if entry.name.startswith("flax.optim"):
             return None
         if entry.name.startswith(NN):
-            # A module moves to Linen as a whole, so that each of its lines need not say so.
+            # A module moves to Linen as a whole: one notice for each name is enough.
             if usage.counts[f"{entry.name}.{name}"]:
                 return None
             if name in LINEN_INSTEAD_OF_NN:
@@ -67,21 +67,21 @@ class Alias(ModuleType):
                 return f"{gone}. In Linen: {LINEN_INSTEAD_OF_NN[name]}"
         return (self._rows().get(name) or _one_name(entry, name)).notice
 
-    def _rows(self) -> dict[str, Entry]:
-        entry: Entry = self.__dict__["__entry__"]
-        rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})
+    def _rows(self) -> dict[str, LegacyName]:
+        entry: LegacyName = self.__dict__["__entry__"]
+        rows: dict[str, LegacyName] = self.__dict__["__registry__"].attributes.get(entry.name, {})
         return rows
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(self.__dict__["__entry__"].serve())})
 
 
-# What the import system asks of a module before it sets it, and must not get from the other one.
+# The attributes that the import system reads before it sets them. The alias has its own.
 _OWN = frozenset({"__path__", "__spec__", "__loader__", "__package__", "__cached__"})
 
 
-def _one_name(entry: Entry, name: str) -> Entry:
-    """The row as it is for one name of the module: its replacement too, if that is a module."""
+def _one_name(entry: LegacyName, name: str) -> LegacyName:
+    """The row of a module, changed to a row of one name in the module."""
     module = entry.instead or entry.served_by
     try:
         has_it = hasattr(importlib.import_module(module), name)
@@ -93,25 +93,25 @@ def _one_name(entry: Entry, name: str) -> Entry:
 
 
 class AliasLoader:
-    """Makes the alias of a row of the tables."""
+    """The loader that makes the alias of a module in the tables."""
 
-    def __init__(self, entry: Entry, registry: Registry) -> None:
+    def __init__(self, entry: LegacyName, registry: Registry) -> None:
         self.entry = entry
         self.registry = registry
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """An alias that is not filled in yet."""
+        """The alias, before ``exec_module`` fills it."""
         del spec
         return Alias(self.entry, self.registry)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Import what serves the name, so that an error appears at the import."""
+        """Import the serving module now, so that an error appears at the import."""
         module.__doc__ = self.entry.serve().__doc__
         usage.record_import(self.entry.name)
 
 
 def remove(name: str) -> None:
-    """Take an alias, if there is one by this name, out of the loaded modules and its parent."""
+    """Remove the alias of this name, if there is one, from the loaded modules and its package."""
     alias = sys.modules.get(name)
     if not isinstance(alias, Alias):
         return
@@ -122,7 +122,7 @@ def remove(name: str) -> None:
 
 
 def no_such_name(module: ModuleType, name: str, asked_from: FrameType) -> Exception:
-    """The error: what to do about a name that is gone for good, of others what Python says.
+    """The error for a missing name: with advice if the name is gone for good, else Python's own.
 
     Args:
       module: the module.
@@ -134,7 +134,7 @@ def no_such_name(module: ModuleType, name: str, asked_from: FrameType) -> Except
     if advice is None:
         return AttributeError(message, name=name, obj=module)
     message = f"{module.__name__}.{name} is gone for good: {advice}."
-    # Of an AttributeError a from-import keeps nothing, and says only that it cannot import.
+    # A from-import drops the message of an AttributeError, and keeps that of an ImportError.
     if _is_from_import(asked_from):
         return ImportError(message, name=module.__name__)
     return AttributeError(message, name=name, obj=module)

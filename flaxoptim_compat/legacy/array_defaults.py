@@ -1,4 +1,4 @@
-"""Fields of dataclasses with arrays as defaults, which Python refuses since 3.11."""
+"""Arrays as defaults of dataclass fields, which Python refuses since 3.11."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _REFUSED = re.compile(r"mutable default .* for field (\w+) is not allowed", re.D
 
 
 def accept_array_defaults() -> Callable[[], None]:
-    """Let dataclasses have defaults that cannot be hashed, and return what ends that.
+    """Let dataclasses have defaults that cannot be hashed; returns a function that undoes this.
 
-    Lists, dicts and sets were always refused, and are. Who has imported the decorator by name
-    before now is reached too, which is why it is not the decorator that is replaced.
+    Lists, dicts and sets are still refused, as before Python 3.11. The function behind the
+    decorator is replaced and not the decorator, which programs may have imported by name already.
     """
     original = vars(dataclasses)["_process_class"]
 
@@ -38,13 +38,13 @@ def accept_array_defaults() -> Callable[[], None]:
 
 
 def _give_factory(cls: type, name: str, defaults: dict[str, Any]) -> bool:
-    given = vars(cls).get(name)
-    default = given.default if isinstance(given, dataclasses.Field) else given
+    value = vars(cls).get(name)
+    default = value.default if isinstance(value, dataclasses.Field) else value
     if name in defaults or isinstance(default, (list, dict, set)):
         return False
-    if isinstance(given, dataclasses.Field):
-        given.default = dataclasses.MISSING
-        given.default_factory = lambda: default
+    if isinstance(value, dataclasses.Field):
+        value.default = dataclasses.MISSING
+        value.default_factory = lambda: default
     else:
         setattr(cls, name, dataclasses.field(default_factory=lambda: default))
     defaults[name] = default

@@ -1,7 +1,7 @@
-"""Names that a module has lost, given back through its ``__getattr__``.
+"""Gives a module its lost names back, through its ``__getattr__``.
 
-That function is asked only for names that the module does not have, so nothing that exists is
-ever replaced, and a name costs nothing until a program reads it.
+Python calls ``__getattr__`` only for names that the module does not have. No existing name is ever
+replaced, therefore, and a lost name costs nothing until a program reads it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _lock = threading.Lock()
 
 
 def attach(module: ModuleType, registry: Registry) -> None:
-    """Let a module answer for the names that the registry has for it."""
+    """Let a module serve the names that the registry has for the module."""
     with _lock:
-        # Modules that stand in have no names that they could have lost.
+        # An alias has lost no names.
         if not hasattr(vars(module).get("__getattr__"), _MARK) and not isinstance(module, Alias):
             _attach(module, registry)
 
@@ -38,12 +38,12 @@ def _attach(module: ModuleType, registry: Registry) -> None:
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         entry = registry.attributes.get(module.__name__, {}).get(name)
-        # First: a name that the module itself still answers for is not ours.
+        # The module's own __getattr__ comes first: it may still serve the name.
         if original is not None and (entry is None or _answers(original, name, gone)):
             return _ask(original, module, name, sys._getframe(1))
         if entry is None:
             raise no_such_name(module, name, sys._getframe(1))
-        # In a module that is no package, a module is an attribute like others.
+        # Only a package has submodules to import; elsewhere a module is an attribute like others.
         if entry.is_module and hasattr(module, "__path__"):
             return importlib.import_module(entry.name)
         value = entry.serve()
@@ -68,7 +68,7 @@ def _ask(
 def _answers(original: Callable[[str], Any], name: str, gone: set[str]) -> bool:
     if name not in gone:
         try:
-            # numpy warns of some names before it says that it has no such name.
+            # numpy warns of some names before it raises the AttributeError.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 original(name)
@@ -78,7 +78,7 @@ def _answers(original: Callable[[str], Any], name: str, gone: set[str]) -> bool:
 
 
 def detach(module: ModuleType) -> None:
-    """Take back what ``attach`` did."""
+    """Undo ``attach``."""
     current = vars(module).get("__getattr__")
     if not hasattr(current, _MARK):
         return
@@ -90,10 +90,10 @@ def detach(module: ModuleType) -> None:
 
 
 def load_shadowed(module: ModuleType, registry: Registry) -> None:
-    """Load the modules that are gone while their parent still has something by that name.
+    """Load the lost modules whose package still has an object of the same name.
 
-    ``jax.config`` was a module and is an object. If Python imported the module the usual way, it
-    would put it in the place of the object; it does not do so with a module that is loaded.
+    ``jax.config`` was a module and is an object today. An import of the module would replace the
+    object in the package. Python does not do this for a module that is loaded already.
     """
     if not hasattr(module, "__path__"):
         return

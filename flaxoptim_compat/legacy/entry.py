@@ -1,4 +1,4 @@
-"""Names that jax, flax or numpy had once: what serves each, and which are served at the moment."""
+"""Names that jax, flax, numpy or Python had once, and the registry of those that are served."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 
-class Entry(NamedTuple):
-    """A row of the tables in ``legacy.names``.
+class LegacyName(NamedTuple):
+    """A lost name: a row of the tables in ``legacy.names``.
 
     Args:
       name: the full name, such as ``jax.tree_map`` or, for a module, ``jax.util``.
-      served_by: ``module:attribute``, or just the module if the name is one of a module.
-      gone_since: the first release without it, such as ``jax 0.6.0``.
-      instead: what to write today, where that is not what serves it.
-      broken_if: ``module:function``, which says whether the module of this name, though it is
-        there, is of no use; only then is it served in its place.
+      served_by: ``module:attribute``, or just a module if the name is that of a module.
+      gone_since: the first release without the name, such as ``jax 0.6.0``.
+      instead: the text to write today, if that is not ``served_by``.
+      broken_if: ``module:function``. If the function returns True, the module of this name exists
+        but is of no use, and is served too.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Entry(NamedTuple):
 
     @property
     def is_module(self) -> bool:
-        """True if the name is that of a module, so that it can be imported."""
+        """True if the name is that of a module, which can be imported."""
         return ":" not in self.served_by
 
     @property
     def replacement(self) -> str:
-        """The text that a program has today."""
+        """The text for a program of today."""
         return self.instead or self.served_by.replace(":", ".")
 
     @property
@@ -55,12 +55,12 @@ class Entry(NamedTuple):
         return object_at(self.served_by)
 
     def is_broken(self) -> bool:
-        """True if the module of this name, if it is there, is of no use."""
+        """True if the module of this name exists, but is of no use."""
         return bool(self.broken_if) and bool(object_at(self.broken_if)())
 
 
 def object_at(path: str) -> Any:
-    """The object at ``module:attribute``; the module itself if the path is just one."""
+    """The object at ``module:attribute``, or the module if the path has no attribute."""
     module, _, attribute = path.partition(":")
     try:
         served: Any = importlib.import_module(module)
@@ -75,26 +75,26 @@ def object_at(path: str) -> Any:
 
 
 class Registry:
-    """The rows of the tables that are in force, by module and by name.
+    """The lost names that are served now, by module and by name.
 
     Attributes:
-      modules: the rows of modules, by full name.
-      attributes: for each module, the rows of its attributes and submodules by their last name.
+      modules: the lost modules, by full name.
+      attributes: for each module, its lost attributes and submodules by their last name.
     """
 
     def __init__(self) -> None:
-        self.modules: dict[str, Entry] = {}
-        self.attributes: dict[str, dict[str, Entry]] = {}
+        self.modules: dict[str, LegacyName] = {}
+        self.attributes: dict[str, dict[str, LegacyName]] = {}
 
-    def add(self, entries: Iterable[Entry]) -> None:
-        """Put rows in force."""
+    def add(self, entries: Iterable[LegacyName]) -> None:
+        """Begin to serve these names."""
         for entry in entries:
             if entry.is_module:
                 self.modules[entry.name] = entry
             self.attributes.setdefault(entry.module, {})[entry.attribute] = entry
 
-    def remove(self, entries: Iterable[Entry]) -> None:
-        """Put rows out of force."""
+    def remove(self, entries: Iterable[LegacyName]) -> None:
+        """Stop serving these names."""
         for entry in entries:
             self.modules.pop(entry.name, None)
             names = self.attributes.get(entry.module, {})

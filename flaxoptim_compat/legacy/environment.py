@@ -1,4 +1,4 @@
-"""Serving flax.optim to every program of a Python environment, by a file that Python reads."""
+"""Serves flax.optim to every program of a Python environment, through a file that Python reads."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from flaxoptim_compat.atomic import appearing_file, remove_left_of
 from flaxoptim_compat.legacy import installing
 from flaxoptim_compat.versions import allowed
 
-# After the files by which an editable install puts this package on the path: Python goes by name.
+# Python reads such files by name: this one after those of an editable install of this package.
 FILE_NAME = "flaxoptim_compat_enabled.pth"
 _MARK = "flaxoptim-compat enable"
 _PROBE = "import sys; print([f.era for f in sys.meta_path if type(f).__name__ == 'Hook'])"
 
 
 def hook_file() -> Path:
-    """The file, there or not, in the folder where this Python has its packages."""
+    """The path of the file, which may exist, in the folder with the packages of this Python."""
     return Path(sysconfig.get_path("purelib")) / FILE_NAME
 
 
-# Whatever stands in the place of this package, Python starts. Where there is none any more, the
-# file has outlived an uninstall, and says nothing. In a virtual environment Python runs it twice.
+# Python must start even with a damaged package. If the package was uninstalled, the file does
+# nothing and prints nothing. In a virtual environment, Python runs the file twice.
 _CODE = """\
 try:
  from flaxoptim_compat.legacy import hook
@@ -40,7 +40,7 @@ except BaseException as error:
 
 
 def _text(era: bool, path: Path) -> str:
-    # One line, because Python runs only single lines of it.
+    # In one line, because Python runs each line of the file by itself.
     return f"import sys; exec({_CODE.format(era=era, path=str(path))!r})  # written by {_MARK}\n"
 
 
@@ -48,12 +48,12 @@ def enable(era: bool) -> Path:
     """Write the file, whole or not at all.
 
     Args:
-      era: whether to serve more than flax.optim.
+      era: whether to serve the other lost names too.
 
     Raises:
       OSError: the folder cannot be written to.
-      RuntimeError: there is a ``flax.optim`` already, or another file by this name, or a version
-        with which no program of this environment would start.
+      RuntimeError: there is a ``flax.optim`` already, or another file of this name, or an installed
+        version is too old.
     """
     existing = installing.existing_flax_optim()
     if existing is not None:
@@ -64,7 +64,7 @@ def enable(era: bool) -> Path:
     remove_left_of(path)
     with appearing_file(path, lambda: _refuse_foreign(path)) as file:
         file.write(_text(era, path).encode())
-        # All who run this Python read it, whatever the umask is.
+        # Every user of this Python must be able to read the file, whatever the umask is.
         os.chmod(file.name, 0o644)
     return path
 
@@ -74,7 +74,7 @@ def disable() -> Path | None:
 
     Raises:
       OSError: the folder cannot be written to.
-      RuntimeError: the file by this name is not one of this package.
+      RuntimeError: the file of this name does not come from this package.
     """
     path = hook_file()
     remove_left_of(path)
@@ -87,12 +87,14 @@ def disable() -> Path | None:
 
 def _refuse_foreign(path: Path) -> None:
     if path.exists() and _MARK not in path.read_text(errors="replace"):
-        raise RuntimeError(f"{path} is not from flaxoptim-compat; it stays as it is.")
+        raise RuntimeError(
+            f"{path} does not come from flaxoptim-compat and stays. Rename the file first."
+        )
 
 
 def serving() -> str | None:
-    """The way a program that starts now is served: ``era``, ``optim`` or, if not at all, None."""
-    # Asked of a new Python, because a file that is there may still not take effect.
+    """The names served to a program that starts now: ``era``, ``optim``, or None for none."""
+    # A new Python tells, because the file may exist without taking effect.
     done = subprocess.run(
         [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False
     )
@@ -100,7 +102,7 @@ def serving() -> str | None:
 
 
 def versions() -> dict[str, str | None]:
-    """The installed versions of this package and of those that it computes with."""
+    """The installed versions of this package and of the packages that it needs."""
     needed = [name for name in allowed.OLDEST if name != "Python"]
     return {name: allowed.version_of(name) for name in ("flaxoptim_compat", *needed)}
 
@@ -109,17 +111,17 @@ def conflicts(served: str | None) -> list[str]:
     """The problems that keep old programs from running here, one sentence each.
 
     Args:
-      served: what ``serving`` says, which takes a new Python to find out.
+      served: the result of ``serving``, which starts a new Python.
     """
-    found = []
+    problems = []
     existing = installing.existing_flax_optim()
     if existing is not None:
-        found.append(f"There is a flax.optim at {existing}, which is not replaced.")
+        problems.append(f"There is a flax.optim at {existing}, which is not replaced.")
     if hook_file().exists() and served is None:
-        found.append(f"{hook_file()} is there, but Python does not run it.")
+        problems.append(f"{hook_file()} exists, but Python does not run the file.")
     installed = versions()
-    found += [f"{name} is not installed." for name, version in installed.items() if not version]
-    return found + _too_old(installed)
+    problems += [f"{name} is not installed." for name, version in installed.items() if not version]
+    return problems + _too_old(installed)
 
 
 def _too_old(installed: dict[str, str | None]) -> list[str]:

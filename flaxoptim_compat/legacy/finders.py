@@ -1,7 +1,7 @@
-"""The two places in Python's import system where legacy names come in.
+"""The two finders in Python's import system that serve lost names.
 
-``Watch`` is asked first, and calls back when a module that lost names has been imported.
-``LastResort`` is asked last, and so only for modules that exist nowhere else.
+Python asks ``Watch`` first. ``Watch`` calls a function after the import of a module with lost
+names. Python asks ``LastResort`` last, and so only for modules that no other finder finds.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from types import ModuleType
 from typing import Any
 
 from flaxoptim_compat.legacy.alias import AliasLoader
-from flaxoptim_compat.legacy.entry import Entry, Registry
+from flaxoptim_compat.legacy.entry import LegacyName, Registry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 
-# {module that is still there, but not alone: what it imports, and how to install that}
+# {existing module that imports other packages: these packages, and how to install them}
 _WRITTEN_WITH = {
     "flax.metrics.tensorboard": "TensorFlow and TensorBoard: pip install tensorflow tensorboard"
 }
 
 
 class Watch:
-    """Calls a function after the import of modules that have lost names.
+    """The first finder, which calls a function after the import of modules with lost names.
 
     Args:
-      registry: what is served.
-      modules: the names of those modules.
-      after_import: takes such a module.
+      registry: the served names.
+      modules: the names of the modules with lost names.
+      after_import: takes such a module, after its import.
     """
 
     is_of_this_package = True
@@ -47,7 +47,7 @@ class Watch:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec that the other finders find, with a loader that calls back."""
+        """The spec from the other finders, with a loader that calls ``after_import``."""
         entry = self.registry.modules.get(name)
         if entry is not None and entry.is_broken():
             return _spec_of_alias(entry, self.registry)
@@ -60,7 +60,7 @@ class Watch:
 
 
 class _CallsBack:
-    """Loads as another loader does, then calls a function, and leaves no trace of itself."""
+    """A loader that loads like another one, calls a function, and leaves no trace of itself."""
 
     def __init__(self, loader: Any, after_import: Callable[[ModuleType], None]) -> None:
         self.loader = loader
@@ -84,10 +84,10 @@ class _CallsBack:
 
 
 class LastResort:
-    """Finds modules that are gone.
+    """The last finder, which finds lost modules.
 
     Args:
-      registry: what is served.
+      registry: the served names.
     """
 
     is_of_this_package = True
@@ -98,7 +98,11 @@ class LastResort:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The alias of a module that is gone; of one that is gone for good, what to do about it."""
+        """The spec of the alias of a lost module; None for other modules.
+
+        Raises:
+          ModuleNotFoundError: the module is gone for good; the message says what to do.
+        """
         del path, target
         entry = self.registry.modules.get(name)
         if entry is not None:
@@ -108,16 +112,16 @@ class LastResort:
         return None
 
 
-def _spec_of_alias(entry: Entry, registry: Registry) -> ModuleSpec | None:
+def _spec_of_alias(entry: LegacyName, registry: Registry) -> ModuleSpec | None:
     loader: Any = AliasLoader(entry, registry)
-    # A package, so that Python asks for modules inside it.
+    # As a package, so that Python also looks for modules inside.
     return spec_from_loader(entry.name, loader, origin=entry.served_by, is_package=True)
 
 
 def find_elsewhere(
     name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
 ) -> ModuleSpec | None:
-    """The spec that the finders find which are not this package's."""
+    """The spec from the finders of other packages; None if none of them finds the module."""
     for finder in list(sys.meta_path):
         find_spec = getattr(finder, "find_spec", None)
         if find_spec is None or getattr(finder, "is_of_this_package", False):

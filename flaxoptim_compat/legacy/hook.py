@@ -1,6 +1,6 @@
-"""Waits, at the start of an interpreter, for the first import that concerns old programs.
+"""Waits, from the start of an interpreter, for the first import that matters to old programs.
 
-It runs in every program of an environment, so it imports nothing and costs next to nothing.
+This code runs in every program of an environment. Therefore it imports nothing and costs little.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SERVE = "FLAXOPTIM_COMPAT_SERVE"
 REPORT = "FLAXOPTIM_COMPAT_REPORT"
 
 ROOTS = ("flax", "jax", "jaxlib", "numpy")
-# Modules of Python that lost names, which a program imports before any of those.
+# Modules of Python that lost names, which a program may import before the roots.
 OF_PYTHON = ("base64", "collections", "fractions", "inspect", "time")
 
 
@@ -27,7 +27,7 @@ class Hook:
     """A finder that finds nothing, and installs flax.optim when one of the roots is imported.
 
     Args:
-      era: whether to serve the other names of the time as well.
+      era: whether to serve the other lost names too.
     """
 
     is_of_this_package = True
@@ -38,18 +38,18 @@ class Hook:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find nothing, until there is something to install."""
+        """None, until one of the roots is imported, which installs flax.optim."""
         if name in OF_PYTHON and self.era:
             return _spec_that_asks(name)
         if name not in ROOTS or not self.install():
             return None
         from flaxoptim_compat.legacy import installing
 
-        # The search began with a list of finders that did not have the new ones.
+        # Python's search goes on with the old list of finders, without the new one.
         return installing.watch.find_spec(name, path, target)
 
     def install(self) -> bool:
-        """Stop waiting, and install unless there is a real ``flax.optim``; returns whether."""
+        """Stop waiting, and install flax.optim; returns False if there is a real ``flax.optim``."""
         from flaxoptim_compat.legacy import installing
 
         # Another thread may have come here first.
@@ -65,7 +65,7 @@ class Hook:
 
 
 def _ask_first(module: ModuleType) -> None:
-    """Let the first lost name that a module of Python is asked for be one to install for."""
+    """Let a module of Python install everything when the program first reads a lost name of it."""
 
     def __getattr__(name: str) -> object:  # noqa: N807
         if not name.startswith("__"):
@@ -95,7 +95,7 @@ def _spec_that_asks(name: str) -> ModuleSpec | None:
 
 
 def start(era: bool) -> None:
-    """Begin to wait, unless this was done before."""
+    """Begin to wait, unless a hook waits already."""
     for finder in sys.meta_path:
         if isinstance(finder, Hook):
             finder.era = finder.era or era
@@ -107,30 +107,30 @@ def start(era: bool) -> None:
 
 
 def start_from_environment() -> None:
-    """Begin to wait as the variables of ``flaxoptim-compat run`` say."""
+    """Begin to wait, with the settings in the environment variables of ``flaxoptim-compat run``."""
     start(era=os.environ.get(SERVE) == "era")
     if not reports():
         return
     import atexit
 
     _, names, program = os.environ[REPORT].split(":", 2)
-    # The program may go to another folder.
+    # Found now, because the program may change its folder.
     home = "" if program == "." else os.path.dirname(os.path.abspath(program))
-    # Where there is no such program Python says so, and that is all there is to say.
+    # Python itself reports a missing program.
     if program == "." or os.path.exists(program):
         atexit.register(_report, os.getpid(), int(names) if names else None, program, home)
 
 
 def reports() -> bool:
-    """True if this process is the program of ``run``, which says at its end what it used."""
-    # The children of the program inherit the variable, and its number tells them apart.
+    """True if this process is the program of ``run``, which reports the used names at its end."""
+    # Child processes inherit the variable. The process number in it is that of the program.
     return os.environ.get(REPORT, "").partition(":")[0] == str(os.getpid())
 
 
 def _report(process: int, names: int | None, program: str, home: str) -> None:
     if process != os.getpid():
         return
-    # What Python ran as a module has a file.
+    # With -m, a program that was found has a file.
     if program == "." and not hasattr(sys.modules["__main__"], "__file__"):
         return
     from flaxoptim_compat.legacy.usage import closing_line

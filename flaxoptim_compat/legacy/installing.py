@@ -1,4 +1,4 @@
-"""Making ``flax.optim``, and what else is gone, importable; and undoing that."""
+"""Makes ``flax.optim`` and other lost names importable, and undoes this again."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from flaxoptim_compat.legacy.names import gone_for_good, of_flax_optim
 if TYPE_CHECKING:
     from typing import Literal
 
-# Set to "then" by whoever starts a program that is to have the random numbers of before jax 0.5.
+# The environment variable that is "then" for a program with the random numbers before jax 0.5.
 RANDOM = "FLAXOPTIM_COMPAT_RANDOM"
 
 _registry = Registry()
 _lock = threading.RLock()
-# Who asks for what: {install() itself or a block of installed(): the parts that it wants}
+# {install() itself, or a block of installed(): the parts that it asks for}
 _wishes: dict[object, frozenset[str]] = {}
 _INSTALL = "install()"
 _OPTIM, _ERA, _THEN = "optim", "era", "then"
 _ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: lost.ENTRIES, _THEN: ()}
-# What else is switched on of jax.
+# The functions that are called for a part once jax is imported.
 _OF_JAX = {
     _OPTIM: "flaxoptim_compat.legacy.random_numbers:notice_keys",
     _THEN: "flaxoptim_compat.legacy.random_numbers:give_those_of_then",
 }
-# Whatever is in force: who installs more while another thread imports must reach that module too.
+# All modules, whichever parts are in force: another thread may install more during an import.
 _WATCHED = (lost.MODULES | gone_for_good.MODULES).union(
     entry.module for rows in _ENTRIES.values() for entry in rows
 )
 _in_force: set[str] = set()
-# By the part, and by the module whose import they waited for.
+# {(part, module): functions that undo the behaviours switched on after the module's import}
 _undo_behaviours: dict[tuple[str, str], list[Callable[[], None]]] = {}
 
 
@@ -52,15 +52,15 @@ def install(era: bool = False, random: Literal["then"] | None = None) -> None:
 
     Args:
       era: whether to serve the other names that jax, flax and numpy have dropped since, such as
-        ``jax.tree_map``, and to switch Linen's FrozenDicts and msgpack checkpoints on again.
+        ``jax.tree_map``, and to switch on Linen's FrozenDicts and msgpack checkpoints again.
       random: ``"then"`` for the random numbers that a seed gave before jax 0.5, unless the
         environment variable ``JAX_THREEFRY_PARTITIONABLE`` is set, and until the program sets
         ``jax_threefry_partitionable`` itself. If None, the environment variable
-        ``FLAXOPTIM_COMPAT_RANDOM`` may say ``then``; else they are today's.
+        ``FLAXOPTIM_COMPAT_RANDOM`` may say ``then``; otherwise the numbers are today's.
 
     Raises:
       RuntimeError: there is a ``flax.optim`` already.
-      ValueError: ``random`` is something else.
+      ValueError: ``random`` has another value.
     """
     with _lock:
         _wish(_INSTALL, _wishes.get(_INSTALL, frozenset()) | _parts(era, random))
@@ -68,7 +68,7 @@ def install(era: bool = False, random: Literal["then"] | None = None) -> None:
 
 
 def uninstall() -> None:
-    """Undo ``install()``, in blocks of ``installed()`` too; nothing if it was not called."""
+    """Undo ``install()`` and all blocks of ``installed()``; without these, do nothing."""
     with _lock:
         _wishes.clear()
         _follow_wishes()
@@ -76,7 +76,7 @@ def uninstall() -> None:
 
 @contextmanager
 def installed(era: bool = False, random: Literal["then"] | None = None) -> Iterator[None]:
-    """``install()`` for a block; what was installed before it stays.
+    """Do ``install()`` for a block; anything that was installed before stays.
 
     Args:
       era: as for ``install()``.
@@ -84,7 +84,7 @@ def installed(era: bool = False, random: Literal["then"] | None = None) -> Itera
 
     Raises:
       RuntimeError: there is a ``flax.optim`` already.
-      ValueError: ``random`` is something else.
+      ValueError: ``random`` has another value.
     """
     block = object()
     with _lock:
@@ -117,31 +117,31 @@ def _refuse_existing() -> None:
     existing = existing_flax_optim()
     if existing is not None:
         raise RuntimeError(
-            f"There is a flax.optim already, {existing}, and install() does not replace it."
-            " Leave install() out, or upgrade flax to 0.12 or newer."
+            f"There is a flax.optim already, {existing}, which install() does not replace. Leave"
+            " install() out, or upgrade flax to 0.12 or newer."
         )
 
 
 def _reach_loaded_modules() -> None:
-    """Give the modules that were imported before the finders were in place their lost names."""
-    # Packages before what is in them.
+    """Give lost names to the modules that were imported before the finders were in place."""
+    # Packages before their modules.
     for name in ("numpy", "jax", "flax", *sorted(_WATCHED)):
         if sys.modules.get(name) is not None:
-            # Another thread may be in the middle of it; this waits for it.
+            # Another thread may be importing the module: import_module waits for its end.
             _after_import(importlib.import_module(name))
 
 
 def _parts(era: bool, random: str | None) -> frozenset[str]:
-    asked = random or os.environ.get(RANDOM) or None
-    if asked not in (None, _THEN):
-        where = RANDOM if random is None else "random"
-        raise ValueError(f"{where} is {asked!r}. Set it to 'then', or leave it out.")
-    return frozenset({_OPTIM, *([_ERA] if era else ()), *([_THEN] if asked else ())})
+    numbers = random or os.environ.get(RANDOM) or None
+    if numbers not in (None, _THEN):
+        setting = RANDOM if random is None else "random"
+        raise ValueError(f"{setting} is {numbers!r}. Set it to 'then', or leave it out.")
+    return frozenset({_OPTIM, *([_ERA] if era else ()), *([_THEN] if numbers else ())})
 
 
-def _wish(who: object, parts: frozenset[str]) -> None:
+def _wish(caller: object, parts: frozenset[str]) -> None:
     _refuse_existing()
-    _wishes[who] = parts
+    _wishes[caller] = parts
     _follow_wishes()
 
 
@@ -159,7 +159,10 @@ def _follow_wishes() -> None:
 
 
 def _after_import(module: ModuleType) -> None:
-    """Give a module what it lost. Takes no lock: it runs inside imports, of any thread."""
+    """Give a module its lost names and behaviours.
+
+    This takes no lock, because it runs inside imports, in any thread.
+    """
     name = module.__name__
     says_what_is_gone = _ERA in _in_force and name in gone_for_good.MODULES
     if name in _registry.attributes or says_what_is_gone:
@@ -167,7 +170,7 @@ def _after_import(module: ModuleType) -> None:
         attributes.load_shadowed(module, _registry)
     for part in tuple(_in_force):
         undo: list[Callable[[], None]] = []
-        # Of threads that come here at once, one switches the behaviours on.
+        # If several threads come here at once, one of them switches the behaviours on.
         if _undo_behaviours.setdefault((part, name), undo) is undo:
             undo.extend(_switch_on(part, name))
 
@@ -181,12 +184,12 @@ def _switch_on(part: str, module: str) -> list[Callable[[], None]]:
 def _withdraw(part: str) -> None:
     _in_force.discard(part)
     groups = [_undo_behaviours.pop(key) for key in list(_undo_behaviours) if key[0] == part]
-    # Functions that were replaced twice get their places back in the other order.
+    # In reverse order, because a function may have been replaced twice.
     for undo in reversed([undo for group in groups for undo in group]):
         undo()
     entries = _ENTRIES[part]
     _registry.remove(entries)
-    # Modules before the packages that they are in.
+    # Modules before their packages.
     for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
         alias.remove(entry.name)
     modules = {entry.module for entry in entries}

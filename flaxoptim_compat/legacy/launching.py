@@ -1,4 +1,4 @@
-"""Starting a program in a Python that serves the legacy names, and is the same in all else."""
+"""Starts a program in a Python that serves the lost names, and is the same in every other way."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ STARTUP = Path(__file__).with_name("startup")
 
 
 def launch(program: Sequence[str], era: bool, names: int | None, random: str | None = None) -> int:
-    """Become Python running a program: same process, so same signals and same exit status.
+    """Turn this process into a Python that runs a program, with its signals and its exit status.
 
     Args:
       program: the arguments of ``python``, such as ``["train.py", "--steps", "10"]``.
-      era: whether to serve more than flax.optim.
-      names: how many of the names that it used are said at the end: all if None, and if 0 there is
-        no line.
+      era: whether to serve the other lost names too.
+      names: the number of used names in the line at the end: None for all, 0 for no line.
       random: as for ``install()``.
     """
     command = [sys.executable, *_flags(), *program]
     environment = child_environment(os.environ, program, era, names, random)
     sys.stdout.flush()
     sys.stderr.flush()
-    if os.name == "nt":  # where a process cannot become another one
+    if os.name == "nt":  # on Windows a process cannot turn into another one
         return subprocess.run(command, env=environment, check=False).returncode
     os.execve(sys.executable, command, environment)
 
@@ -40,10 +39,10 @@ def child_environment(
     names: int | None,
     random: str | None = None,
 ) -> dict[str, str]:
-    """The environment in which a Python serves the legacy names.
+    """The environment variables with which a Python serves the lost names.
 
     Args:
-      environment: the one to start from.
+      environment: the variables to start from.
       program: as for ``launch``.
       era: as for ``launch``.
       names: as for ``launch``.
@@ -72,7 +71,7 @@ def search_path(environment: Mapping[str, str]) -> str:
 
 
 def _is_installed() -> bool:
-    # If not, this package was found in the current folder, where the program may not look.
+    # Otherwise this package was found in the current folder, which the program may not search.
     try:
         metadata.distribution("flaxoptim_compat")
     except metadata.PackageNotFoundError:
@@ -81,7 +80,7 @@ def _is_installed() -> bool:
 
 
 def _flags() -> list[str]:
-    # As multiprocessing does, so that -W, -X and the like reach the program.
+    # As in multiprocessing, so that -W, -X and other flags reach the program.
     flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-    # python -u leaves no flag behind, only a stream that does not buffer.
+    # python -u sets no flag, only a stream without a buffer.
     return [*flags, "-u"] if getattr(sys.stdout, "write_through", False) else flags

@@ -1,7 +1,7 @@
-"""Behaviours of Flax in the days of flax.optim, where something brings them back.
+"""Behaviours that Flax had in the days of flax.optim, and that can be switched on again.
 
-Each function switches one thing and returns the function that switches it back. An environment
-variable that sets the same thing is the user's choice, which wins.
+Each function switches one behaviour on and returns a function that undoes this. An environment
+variable for the same setting is the user's choice, and wins.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def return_frozen_dicts() -> Callable[[], None]:
 def msgpack_checkpoints() -> Callable[[], None]:
     """Let ``save_checkpoint`` write one msgpack file; the directory may be a relative path.
 
-    What is restored does not depend on it: Flax looks at what it finds.
+    Restoring does not depend on this setting: Flax recognises the format of a checkpoint.
     """
     return _set("flax_use_orbax_checkpointing", False)
 
 
 def ignore_new_deprecations() -> Callable[[], None]:
-    """Ignore what Flax has deprecated since, so that programs survive ``python -W error``."""
+    """Ignore Flax's later deprecation warnings, so that programs survive ``python -W error``."""
     added = []
     for message in _NEW_DEPRECATIONS:
         warnings.filterwarnings("ignore", re.escape(message), DeprecationWarning)
@@ -60,7 +60,7 @@ def _set(name: str, value: bool) -> Callable[[], None]:
     before = getattr(config, name)
 
     def undo() -> None:
-        # Who has changed it since meant what they did.
+        # A program may have changed the setting since, and keeps its own value.
         if getattr(config, name) == value:
             config.update(name, before)
 
@@ -71,15 +71,15 @@ def _set(name: str, value: bool) -> Callable[[], None]:
 
 
 def mend_what_is_restored() -> Callable[[], None]:
-    """Let Flax restore averages of parameters, and parameters alone, in the shapes of today.
+    """Let Flax restore parameters without an optimizer, and averages of them, in today's shapes.
 
-    An optimizer does so by itself.
+    An optimizer restores its parameters in today's shapes by itself.
     """
     genuine = serialization.from_state_dict
 
     @functools.wraps(genuine)
     def from_state_dict(target: Any, state: Any, name: str = ".") -> Any:
-        # Flax calls it for each entry, too, and only the whole tells copies for a device.
+        # Flax also calls this for each entry, but only the whole tree shows copies for devices.
         inside = serialization.current_path()
         restored = genuine(target, state, name)
         return restored if inside else reshaped(target, restored)

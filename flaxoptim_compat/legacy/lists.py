@@ -1,4 +1,4 @@
-"""Lists for arrays, and as indices of them, which jax took once, and does so again."""
+"""Lets jax take lists in place of arrays, and as indices of arrays, as it did once."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
 from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
 from flaxoptim_compat.versions.of_jax import array_types, leave_out_of_sources
 
-# So that what jax says of an operation names the line of the program.
+# With this, jax names the line of the program as the source of an operation.
 leave_out_of_sources(__file__)
 _LISTS = (list, tuple)
 
 
 def accept_lists() -> Callable[[], None]:
-    """Let functions of jax take lists for arrays that took them once, and return what ends that.
+    """Let functions of jax take lists for arrays again; returns a function that undoes this.
 
-    Only who looks a function up in its module gets the one that takes lists; jax itself does not.
+    A program that looks a function up in its module gets one that takes lists. Jax itself does not.
     """
     undo = []
     for module_name, functions in TOOK_LISTS.items():
@@ -84,12 +84,12 @@ def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callabl
 
 
 def as_array(value: Any) -> Any:
-    """The array that a list or a tuple stands for; anything else as it is."""
+    """A list or a tuple as an array; any other value unchanged."""
     if not isinstance(value, _LISTS):
         return value
     if _has_tracers(value):
         return jnp.asarray(value)
-    # Under jit too, a list of numbers is known at once, as repeat needs it.
+    # A list of numbers is known while jit traces. Functions such as repeat need this.
     with jax.ensure_compile_time_eval():
         return jnp.asarray(value)
 
@@ -103,14 +103,14 @@ def _has_tracers(tree: Any) -> bool:
 
 
 def accept_list_indices() -> Callable[[], None]:
-    """Let arrays take lists as indices, and their ``at`` too, and return what ends that."""
+    """Let arrays and their ``at`` take lists as indices; returns a function that undoes this."""
     arrays: list[Any] = array_types()
-    # What makes ``x.at`` of an array is the class of it.
-    makers = [array.at.fget for array in arrays]
+    # The classes of ``x.at``.
+    at_classes = [array.at.fget for array in arrays]
     return all_of(
         [
             replace(holder, "__getitem__", _indexed_by_lists(vars(holder)["__getitem__"]))
-            for holder in (*arrays, jax.core.Tracer, *makers)
+            for holder in (*arrays, jax.core.Tracer, *at_classes)
             if "__getitem__" in vars(holder)
         ]
     )
@@ -125,14 +125,14 @@ def _indexed_by_lists(original: Callable[..., Any]) -> Callable[..., Any]:
         instead = "x[tuple(index)]" if several else "x[jax.numpy.asarray(index)]"
         notice = f"An index that is a list is an error today. Write {instead} instead."
         usage.record("jax.Array.__getitem__()", notice)
-        # Of an empty one the array has no integers.
+        # An array of an empty list would have floats, and floats are no indices.
         return original(self, tuple(index) if several else (as_array(index) if index else index,))
 
     return getitem
 
 
 def _belongs_to_a_tuple(index: Any) -> bool:
-    """True if a list with this in it stood for a tuple: whatever is no single number."""
+    """True if a list with this item stood for a tuple: an item that is no single number."""
     return (
         index is None
         or index is ...

@@ -1,20 +1,20 @@
-"""Losses beside flax.optim: names, from the tables, and behaviours of today's names."""
+"""Everything lost beside flax.optim: names, from the tables, and behaviours of existing names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from flaxoptim_compat.legacy.calls import tables as calls
-from flaxoptim_compat.legacy.entry import Entry, object_at
+from flaxoptim_compat.legacy.entry import LegacyName, object_at
 from flaxoptim_compat.legacy.names import of_flax, of_jax, of_numpy, of_python
 
-# Whose programs scan reads for lost names.
-OF_PACKAGES: tuple[Entry, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
-ENTRIES: tuple[Entry, ...] = (*OF_PACKAGES, *of_python.ENTRIES)
+# The lost names of packages, for which `scan` reads programs.
+OF_PACKAGES: tuple[LegacyName, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
+ENTRIES: tuple[LegacyName, ...] = (*OF_PACKAGES, *of_python.ENTRIES)
 
-# {module: functions that switch a behaviour on, once it is imported, and return how to undo it}
+# {module: functions to call after its import; each switches a behaviour on, and returns an undo}
 BEHAVIOURS: dict[str, tuple[str, ...]] = {
-    # Whichever of Python's modules is loaded in every program.
+    # For a behaviour of Python itself: this module is loaded in every program.
     "collections": ("flaxoptim_compat.legacy.array_defaults:accept_array_defaults",),
     "jax": (
         "flaxoptim_compat.legacy.lists:accept_lists",
@@ -31,12 +31,12 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
 }
 
 
-# The modules of which something is switched on, when they are imported.
+# The modules with behaviours to switch on after their import.
 MODULES = calls.MODULES | BEHAVIOURS.keys()
 
 
 def switch_on(module: str) -> list[Callable[[], None]]:
-    """Switch the behaviours of a module on; returns what undoes each."""
+    """Switch the behaviours of a module on; returns functions that undo this."""
     undo = [object_at(path)() for path in BEHAVIOURS.get(module, ())]
     if module in calls.MODULES:
         undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)

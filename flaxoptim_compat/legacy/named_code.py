@@ -1,4 +1,4 @@
-"""Running the code that a user names on the command line, with the legacy names there again."""
+"""Runs the code that a user names on the command line, with the lost names served."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _OF_PACKAGES = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages",
 class NamedCode:
     """A block in which code of the user's is imported and run.
 
-    The current directory is searched first, ``flax.optim`` and the other lost names are there
-    unless there is a real ``flax.optim``, and nobody is told that they are deprecated.
+    The current directory is searched first. ``flax.optim`` and the other lost names are served,
+    without deprecation warnings, unless there is a real ``flax.optim``.
     """
 
     def __init__(self) -> None:
@@ -64,12 +64,12 @@ class NamedCode:
         self._stack.__exit__(kind, error, traceback)
 
     def of_module(self, module: str, name: str) -> Any:
-        """The object of this name in a module; both names may have dots."""
+        """The object with a name in a module; both names may have dots."""
         self._enter_folder(os.getcwd())
         return _attribute(importlib.import_module(module), name)
 
     def of_file(self, path: Path, name: str) -> Any:
-        """The object of this name in a file, which is run as a script is, but for its ``__name__``.
+        """The object with a name in a file, which runs like a script with another ``__name__``.
 
         Raises:
           FileNotFoundError: there is no such file.
@@ -81,8 +81,8 @@ class NamedCode:
 
     def _run(self, path: Path) -> ModuleType:
         self._enter_folder(str(path.parent))
-        # Like the __main__ of a script, it is not what another file imports by its name. Dots would
-        # make it a part of a package.
+        # No other file can import this module by its name, as with the __main__ of a script. Dots
+        # in the name would make the module a part of a package.
         name = f"{path.stem} in {path.parent}".replace(".", "_")
         spec = importlib.util.spec_from_file_location(name, path)
         assert spec is not None and spec.loader is not None
@@ -96,25 +96,26 @@ class NamedCode:
         return module
 
     def _enter_folder(self, folder: str) -> None:
-        # An old and a new program are often two folders with files of the same names: what was
-        # imported for the one must not be taken for the other's.
+        # An old and a new program are often two folders with files of the same names. A module of
+        # one folder must not be taken for that of the other.
         for name in set(sys.modules) - self._loaded_before:
             here = Path(folder, name.partition(".")[0])
             file = Path(getattr(sys.modules[name], "__file__", None) or "nowhere")
-            of_other = any(file.is_relative_to(other) for other in self._folders)
-            is_this = file == here.with_suffix(".py") or file.is_relative_to(here)
-            if of_other and not is_this and (here.is_dir() or here.with_suffix(".py").exists()):
+            is_elsewhere = any(file.is_relative_to(other) for other in self._folders)
+            is_here = file == here.with_suffix(".py") or file.is_relative_to(here)
+            exists_here = here.is_dir() or here.with_suffix(".py").exists()
+            if is_elsewhere and not is_here and exists_here:
                 del sys.modules[name]
         self._leave_folders(folder)
         self._folders.append(folder)
         sys.path.insert(0, folder)
-        # Files may have come into being since Python last looked.
+        # Files may be newer than Python's caches of the folders.
         importlib.invalidate_caches()
 
     def _leave_folders(self, *folders: str) -> None:
         for folder in set(folders).intersection(self._folders):
             self._folders.remove(folder)
-            with contextlib.suppress(ValueError):  # the program itself may have taken it out
+            with contextlib.suppress(ValueError):  # the program may have removed the folder
                 sys.path.remove(folder)
 
 
@@ -123,13 +124,13 @@ def _attribute(module: ModuleType, name: str) -> Any:
 
 
 def failure(error: BaseException) -> str:
-    """An error in words, with the line of the user's code that it came from."""
+    """An error in words, with the line of the user's code that raised the error."""
     place = place_of(error)
     return f"{type(error).__name__}{f' at {place}' if place else ''}: {error}"
 
 
 def place_of(error: BaseException | None) -> str:
-    """The file and line of the user's that an error, or its cause, came from; empty if none."""
+    """The file and line of the user's code that raised an error or its cause; empty without one."""
     while error is not None:
         frames = traceback.extract_tb(error.__traceback__)
         of_user = [frame for frame in frames if _is_of_user(frame.filename)]

@@ -34,22 +34,23 @@ _MODULES = {
 
 
 class NamingError(ValueError):
-    """A text names nothing, or the user's code fails; the message begins with the text."""
+    """A text names no object, or the user's code fails; the message begins with the text."""
 
 
 def named(text: str, code: NamedCode) -> Any:
-    """The object that a text names, made by calling it if it can be called; or the value of an
-    expression.
+    """The object that a text names, or the value of an expression.
+
+    An object that can be called is called, and the result is returned.
 
     Args:
       text: ``MODULE:NAME``, ``FILE.py:NAME`` or an expression.
       code: runs the user's code.
 
     Raises:
-      NamingError: there is no such thing, or the user's code fails; the message has his line.
+      NamingError: there is no such object, or the user's code fails; the message names the line.
     """
     try:
-        subject = _found(text.strip(), code)
+        subject = _named(text.strip(), code)
         return subject() if callable(subject) else subject
     except NamingError as error:
         raise NamingError(f"{shortened(text)}: {error}") from error
@@ -57,7 +58,7 @@ def named(text: str, code: NamedCode) -> Any:
         raise NamingError(f"{shortened(text)}: {failure(error)}{_hint(error)}") from error
 
 
-def _found(text: str, code: NamedCode) -> Any:
+def _named(text: str, code: NamedCode) -> Any:
     if match := _IN_FILE.fullmatch(text):
         path = Path(match["file"]).expanduser()
         if not path.is_file():
@@ -66,7 +67,7 @@ def _found(text: str, code: NamedCode) -> Any:
     if match := _IN_MODULE.fullmatch(text):
         return code.of_module(match["module"], match["name"])
     if os.path.exists(text):
-        raise NamingError(f"this is a file, and does not say what in it to take. {_FORMS}")
+        raise NamingError(f"the text names a file, but no object in the file. {_FORMS}")
     if _MAY_BE_PATH.fullmatch(text):
         raise NamingError(f"there is no such file. {_FORMS}")
     return _value_of(text)
@@ -76,7 +77,7 @@ def _value_of(expression: str) -> Any:
     try:
         compiled = compile(expression, "<expression>", "eval")
     except SyntaxError as error:
-        raise NamingError(f"this is no Python expression: {error.msg}. {_FORMS}") from error
+        raise NamingError(f"the text is no Python expression: {error.msg}. {_FORMS}") from error
     if "flax.optim" in expression and existing_flax_optim() is not None:
         import_module("flax.optim")
     return eval(compiled, _names())
@@ -96,9 +97,9 @@ def shortened(text: str) -> str:
 def _hint(error: BaseException) -> str:
     if isinstance(error, NameError) and getattr(error, "name", None) is not None:
         return (
-            f". In an expression there are {', '.join(_MODULES)} and freeze; write MODULE:NAME or"
-            " FILE.py:NAME for something else"
+            f". An expression can use {', '.join(_MODULES)} and freeze; write MODULE:NAME or"
+            " FILE.py:NAME for any other object"
         )
     if isinstance(error, ImportError) and "no known parent package" in str(error):
-        return ". Write it as a module of its package, package.module:NAME"
+        return ". Name the module with its package: package.module:NAME"
     return ""

@@ -1,4 +1,4 @@
-"""The random numbers of before jax 0.5, and whether a program has any."""
+"""The random numbers of jax before 0.5, and a notice of programs that make random keys."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flaxoptim_compat.legacy import hook, usage
 from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
-# So that what jax says of an operation names the line of the program.
+# With this, jax names the line of the program as the source of an operation.
 leave_out_of_sources(__file__)
 _OPTION = "jax_threefry_partitionable"
 
 
 def give_those_of_then() -> Callable[[], None]:
-    """Have keys give the numbers that they gave before jax 0.5, and return what undoes that."""
-    # Whoever says by jax's own variable which numbers they are to give is obeyed.
+    """Let keys give the numbers of before jax 0.5; returns a function that undoes this."""
+    # Jax's own environment variable is the user's choice, and wins.
     if _OPTION.upper() in os.environ or not getattr(jax.config, _OPTION):
         return lambda: None
     jax.config.update(_OPTION, False)
@@ -28,7 +28,7 @@ def give_those_of_then() -> Callable[[], None]:
 
 
 def notice_keys() -> Callable[[], None]:
-    """Under ``run``, have ``usage`` know when a key is made, and return what ends that."""
+    """Under ``run``, record in ``usage`` when a key is made; returns a function that undoes it."""
     return all_of([_notice(name) for name in ("PRNGKey", "key") if hook.reports()])
 
 

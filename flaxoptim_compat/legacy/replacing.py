@@ -1,4 +1,4 @@
-"""Functions in the place of others: put there, looking like them, and taken away again."""
+"""Replaces attributes of modules and classes by functions that look the same, and undoes this."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _NOTHING = object()
 
 
 def replace(holder: Any, attribute: str, value: Any) -> Callable[[], None]:
-    """Set an attribute of a module or a class, and return what undoes that.
+    """Set an attribute of a module or a class; returns a function that undoes this.
 
-    It undoes nothing where someone else has set the attribute since.
+    That function does nothing if other code has set the attribute since.
 
     Args:
       holder: the module or the class.
-      attribute: its name there.
-      value: what to set.
+      attribute: the name of the attribute.
+      value: its new value.
     """
     before = vars(holder).get(attribute, _NOTHING)
     setattr(holder, attribute, value)
@@ -42,16 +42,16 @@ def all_of(undo: Iterable[Callable[[], None]]) -> Callable[[], None]:
     return undo_all
 
 
-def look_like(original: Callable[..., Any], stands_for: Callable[..., Any], module: str) -> None:
-    """Give a function what ``functools.wraps`` leaves out of the one that it stands for.
+def look_like(original: Callable[..., Any], replacement: Callable[..., Any], module: str) -> None:
+    """Give a replacement the attributes of the original that ``functools.wraps`` leaves out.
 
     Args:
       original: the function of today.
-      stands_for: the one in its place.
-      module: where programs look it up.
+      replacement: the function in its place.
+      module: the module in which programs look the function up.
     """
-    # A jitted function has methods besides, such as lower.
-    for attribute in set(dir(original)) - set(dir(stands_for)):
-        setattr(stands_for, attribute, getattr(original, attribute))
-    # By this it is pickled, and it leads to it: some say where jax has them itself.
-    stands_for.__module__ = module
+    # A jitted function has more methods, such as lower.
+    for attribute in set(dir(original)) - set(dir(replacement)):
+        setattr(replacement, attribute, getattr(original, attribute))
+    # Pickle looks a function up here. The module of the original may be a private one of jax.
+    replacement.__module__ = module

@@ -1,4 +1,4 @@
-"""Tables that are written as text: headings, and indented below each its rows."""
+"""Tables written as text: headings, and indented rows below each heading."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def rows(table: str) -> Iterator[tuple[str, str]]:
-    """The rows, each with its heading; a row goes on in lines that are indented further."""
+    """The rows, each with its heading; lines with more indentation continue a row."""
     heading = ""
     for line in table.replace("\n      ", " ").split("\n"):
         if line[:2] == "  " and line[2] != "#":

@@ -1,20 +1,21 @@
-"""Functions of jax that took lists for arrays once, as a table; jax itself is not imported."""
+"""The table of jax's functions that took lists for arrays once; jax itself is not imported."""
 
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.text_table import rows
 
-# Functions that took lists until jax 0.1.76, when a compiled function still knew what comes of
-# known numbers, as in x.reshape(-1, jnp.prod(x.shape[1:])). mean, std, cumsum and others never did.
+# Functions that took lists until jax 0.1.76. A compiled function then still knew their results for
+# known numbers, as in x.reshape(-1, jnp.prod(x.shape[1:])); not so for mean, std, cumsum and
+# others.
 KNOWN_WHEN_COMPILED = frozenset(
     f"jax.numpy.{name}"
     for name in ("all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum")
 )
 
-# Functions that took a list or a tuple in some release from 0.1.75 to 0.4.13, after the arguments
-# for which they took one: in order, "-" for one that is no array, "*" for any number of them, and
-# "[]" after one that is a sequence of arrays. Those that took them longer than the oldest jax that
-# there is to care for have the first release that does not.
+# Functions that took a list or a tuple in a release from 0.1.75 to 0.4.13. Before them their
+# arguments in order: the names of those for which they took lists, "-" for any other argument, "*"
+# for any number of arguments, and "[]" after a sequence of arrays. "@" is the first release that
+# takes no lists, if the oldest supported jax still takes them.
 _TABLE = """
 jax.numpy
   a: all amax amin any argwhere@0.6 copy flatnonzero max min nonzero packbits prod ptp ravel reshape

@@ -1,4 +1,4 @@
-"""The legacy names that a program uses, how often, and one line that says so."""
+"""The lost names that a program uses, their counts, and the line that reports them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from flaxoptim_compat import deprecation
 _TAKING_LISTS = "flaxoptim_compat.legacy.lists"
 
 counts: Counter[str] = Counter()
-# The modules that it imports, whether or not it uses a name of theirs.
+# The lost modules that the program imports, whether or not it uses a name of them.
 imports: Counter[str] = Counter()
-# The files that did, but for the one that Python was started with.
+# The files that used or imported such names, without the file that Python was started with.
 imported_files: set[str] = set()
-# Whether it has made a random key, where that is noticed.
+# True if the program has made a random key, under `run`.
 made_keys = False
 
 
 def record(name: str, notice: str | None = None) -> None:
-    """Count a use of a name by the program, and say what replaces it.
+    """Count a use of a name by the program, and warn with the notice.
 
     Args:
-      name: the full name, such as ``jax.tree_map``; with parentheses for a call of old.
-      notice: what to write today; None if something else warns.
+      name: the full name, such as ``jax.tree_map``; with parentheses for an old call.
+      notice: the text of the warning; None if other code warns.
     """
-    # Of who reads the attribute, or calls. Python itself reads it too, in a from-import.
+    # The frame that reads the attribute, or calls. In a from-import, Python itself reads it too.
     frame: FrameType | None = sys._getframe(2)
-    # What lets a function take lists again stands between the two.
+    # The function that takes lists again is between this one and the program.
     while frame is not None and frame.f_globals.get("__name__") == _TAKING_LISTS:
         frame = frame.f_back
     if frame is None:
@@ -45,7 +45,7 @@ def record(name: str, notice: str | None = None) -> None:
 
 
 def record_import(name: str) -> None:
-    """Count the import of a module by the program, which it may use no name of."""
+    """Count the import of a module by the program, which may use no name of the module."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and _imports(frame):
         frame = frame.f_back
@@ -54,13 +54,13 @@ def record_import(name: str) -> None:
 
 
 def _imports(frame: FrameType) -> bool:
-    """True if a frame is a step of an import: Python's own, or of a module that lost the name."""
+    """True if a frame is a step of an import, in Python's code or in this package's."""
     name: str = frame.f_globals.get("__name__", "")
     return name.partition(".")[0] in ("importlib", "_frozen_importlib", "flaxoptim_compat")
 
 
 def _count(name: str, frame: FrameType, into: Counter[str]) -> bool:
-    # A library that looks for a name, to know which jax it has, is not the program.
+    # A library may look for a name to find out the version of jax. That is no use by the program.
     if _is_in_a_library(frame.f_code.co_filename):
         return False
     into[name] += 1
@@ -77,26 +77,26 @@ def _is_in_a_library(filename: str) -> bool:
     return filename.startswith(tuple(f"{library}{os.sep}" for library in libraries))
 
 
-# How many folders the command at the end of the line has.
+# The largest number of folders in the command at the end of the line.
 _FOLDERS = 3
 
 
 def closing_line(program: str, names: int | None, home: str) -> str:
-    """The line that ``flaxoptim-compat run`` ends with.
+    """The last line of ``flaxoptim-compat run``.
 
     Args:
-      program: its file or folder.
-      names: how many names it has, the most used ones; all if None.
+      program: the file or folder of the program.
+      names: the number of names in the line, the most used first; None for all.
       home: the full path of the folder of the program.
     """
     numbers = _of_random_numbers()
     used_names = counts or imports
     if not used_names:
-        # Python keeps there what nothing caught.
+        # An error that no code caught is in last_value.
         if hasattr(sys, "last_value"):
-            return f"flaxoptim-compat: no legacy names were used before that.{numbers}"
+            return f"flaxoptim-compat: no legacy names were used before the error.{numbers}"
         return (
-            "flaxoptim-compat: no legacy names were used; python runs this program as it is."
+            "flaxoptim-compat: no legacy names were used; plain python runs this program too."
             f"{numbers}"
         )
     shown = [f"{name} ({count}x)" for name, count in used_names.most_common(names)]
@@ -110,11 +110,11 @@ def closing_line(program: str, names: int | None, home: str) -> str:
 def _of_random_numbers() -> str:
     if not made_keys or not sys.modules["jax"].config.jax_threefry_partitionable:
         return ""
-    return " Its random numbers are those of today's jax; run --random then gives the old ones."
+    return " The random numbers are those of today's jax; run --random then gives the old ones."
 
 
 def _to_scan(program: str, home: str) -> list[str]:
-    """The program; if other files used names, its folder, and those of files that are elsewhere."""
+    """The program, or its folder if other files used names, and the folders of files elsewhere."""
     used = [file for file in imported_files if os.path.isfile(file)]
     if not used or os.path.isdir(program):
         return [program]

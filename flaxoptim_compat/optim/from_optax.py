@@ -260,7 +260,7 @@ class FromOptax(OptimizerDef):
     def _transformation(
         self, hyper_params: HyperParams, params: PyTree, inject_arrays: bool = True
     ) -> tuple[optax.GradientTransformation, dict[str, Any]]:
-        """The transformation, and what is to be set in its state."""
+        """The transformation, and the hyper-parameters to set in its state."""
         source, values = self._source, self._set_values(hyper_params)
         if isinstance(source, optax.GradientTransformation):
             return source, values

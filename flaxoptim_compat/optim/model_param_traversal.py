@@ -17,7 +17,7 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
     """Selects the parameters whose path and value a function accepts.
 
     The class does the same as Flax's own class, and also works with a Flax that has removed that
-    class. It accepts the models of ``flax.nn``, Flax's first module API, too.
+    class. Models of ``flax.nn``, Flax's first module API, are accepted too.
 
     Args:
       filter_fn: takes a path such as ``/encoder/dense/kernel`` and a value with ``shape`` and

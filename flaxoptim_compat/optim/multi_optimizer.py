@@ -116,7 +116,7 @@ class MultiOptimizer(OptimizerDef):
         return f"{type(self).__name__}({', '.join(pairs)})"
 
     def own_code(self) -> OwnCode:
-        """Where code of the program's own takes part: in a subclass, or in a part of this one."""
+        """The places where code of the program's own takes part: in a subclass, or in a part."""
         overridden = self._overridden()
         parts = [definition.own_code() for definition in self.sub_optimizers]
         around = "apply_gradient" in overridden
@@ -161,7 +161,7 @@ class MultiOptimizer(OptimizerDef):
     def assign(
         self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
     ) -> list[Assignment]:
-        """Which definition moves which leaf, through MultiOptimizers inside this one as well."""
+        """The definitions and the leaves that each one moves, also inside inner MultiOptimizers."""
         selected = select(self.traversals, params, eligible)
         assignments = []
         pairs = self._with_hyper_params(hyper_params)

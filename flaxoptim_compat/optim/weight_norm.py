@@ -156,7 +156,7 @@ class WeightNorm(OptimizerDef):
     """Weight normalisation (Salimans and Kingma, 2016, https://arxiv.org/abs/1602.07868).
 
     ``w = scale · direction / √(Σdirection² + wn_eps)``, summed over all axes but the last, which is
-    taken as the output axis. Biases and scalars go to the wrapped optimizer as they are.
+    taken as the output axis. Biases and scalars go to the wrapped optimizer unchanged.
 
     Args:
       wrapped_optimizer: the definition that moves directions and scales.
@@ -226,7 +226,12 @@ class WeightNorm(OptimizerDef):
         return hyper_params.replace(inner=wrapped.update_hyper_params(**inner), **own)
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """These hyper-parameters with Python numbers as floats, and the rate of the wrapped one."""
+        """These hyper-parameters with Python numbers as floats, those of the wrapped one too.
+
+        Raises:
+          AssertionError: the wrapped definition has no learning rate.
+          TypeError: a hyper-parameter is no real number.
+        """
         if not hasattr(hyper_params, "inner"):
             hyper_params = self.hyper_params.replace(inner=hyper_params)
         hyper_params = hp.read_like(hyper_params, self.hyper_params)
@@ -234,7 +239,7 @@ class WeightNorm(OptimizerDef):
         return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 
     def own_code(self) -> OwnCode:
-        """Where code of the program's own takes part: in a subclass, or in what is wrapped.
+        """Where code of the program's own takes part: in a subclass, or in the wrapped definition.
 
         Around a MultiOptimizer, which selects parameters by their names, or another WeightNorm, a
         step calls the ``apply_gradient`` of the wrapped definition too.

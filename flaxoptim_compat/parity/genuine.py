@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.installing import existing_flax_optim
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.versions.of_python import warnings_ignored
@@ -88,7 +88,7 @@ class _JaxOfTheTime:
 
 
 @functools.cache
-def _lost() -> dict[str, Entry]:
+def _lost() -> dict[str, LegacyName]:
     return {entry.attribute: entry for entry in ENTRIES if entry.module == "jax"}
 
 

@@ -70,8 +70,8 @@ def merge(direction: Any, scale: Any, eps: Any) -> Any:
 def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any) -> tuple[Any, Any]:
     """The gradients of both factors, with ``decay · direction`` added to that of the direction.
 
-    These are the operations of ``jax.vjp`` for ``merge``, one by one. Since jax 0.12 ``jax.vjp``
-    would run some of them together outside jit, and round them together.
+    The operations are those of ``jax.vjp`` for ``merge``, one by one. Since jax 0.12 ``jax.vjp``
+    would run some operations together outside jit, and round them together.
     """
 
     def of_both(grad: jax.Array, vector: jax.Array, size: Any) -> tuple[jax.Array, Any]:

@@ -144,7 +144,7 @@ def test_a_definition_that_is_an_expression(capsys: pytest.CaptureFixture[str]) 
         ("import sys; sys.exit(0)", "bad:definition", "SystemExit at "),
         ("def definition(:", "bad:definition", "SyntaxError"),
         ("", "dict(a=3)", "this is int, not a definition such"),
-        ("", "optim.Adam(", "this is no Python expression"),
+        ("", "optim.Adam(", "the text is no Python expression"),
         ("", "optim.Adams(1)", "has no attribute 'Adams'"),
     ],
 )

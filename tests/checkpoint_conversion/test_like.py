@@ -210,7 +210,7 @@ def test_every_format(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("now", "--like now: NameError: name 'now' is not defined. In an expression"),
+        ("now", "--like now: NameError: name 'now' is not defined. An expression can use"),
         ("now:missing", "AttributeError"),
         ("now:fails", "now.py:2: division by zero"),
         ("now:nothing", "a tree of nothing, not of parameters"),

@@ -115,7 +115,7 @@ def test_sides_in_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("sides", "said"),
     [
-        (["optim.Momentum("], "optim.Momentum(: this is no Python expression"),
+        (["optim.Momentum("], "optim.Momentum(: the text is no Python expression"),
         ([OLD, "bad.py:step_fails"], "failed in a step: ValueError: no That was at {}/bad.py:4."),
         ([OLD, "bad:init_fails"], "bad:init_fails: ZeroDivisionError at {}/bad.py:7: division"),
         ([OLD, "np"], "flaxoptim-compat: np: <module"),

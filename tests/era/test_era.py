@@ -10,7 +10,7 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat import era
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names.public import ERA, MODULES, NAMES
 from flaxoptim_compat.migrate.rules import table_of_removed_names
@@ -39,7 +39,7 @@ def test_a_module_says_which_names_it_has(name: str) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_no_program_is_made_to_import_what_is_not_public(entry: Entry) -> None:
+def test_no_program_is_made_to_import_what_is_not_public(entry: LegacyName) -> None:
     found = successor(entry.name)
     if found is None:
         return
@@ -87,7 +87,7 @@ def test_dir_lists_every_name() -> None:
     assert "era" in dir(flaxoptim_compat)
 
 
-def rows(public_name: str, old: list[Entry]) -> str:
+def rows(public_name: str, old: list[LegacyName]) -> str:
     names = ", ".join(f"`{each.name}`" for each in old)
     later = "; ".join(dict.fromkeys(f"`{each.replacement}`" for each in old))
     return f"| `{public_name}` | {names} | {later} |"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.lost import OF_PACKAGES
 from flaxoptim_compat.versions.allowed import OLDEST
 from tests.generate.generator import Files, Generator
@@ -65,7 +65,7 @@ print(json.dumps([name for name in json.load(sys.stdin) if is_there(name)]))
 """
 
 
-def within_the_span() -> list[Entry]:
+def within_the_span() -> list[LegacyName]:
     """The names that went after the oldest versions that are allowed."""
     found = []
     for entry in OF_PACKAGES:

@@ -15,7 +15,7 @@ from tests.support.written_programs import write
 def test_a_program_without_legacy_names(tmp_path: Path) -> None:
     write(tmp_path, program="import flax")
     done = compat(["run", "program.py"], tmp_path)
-    assert "no legacy names were used; python runs this program as it is." in done.stderr
+    assert "no legacy names were used; plain python runs this program too." in done.stderr
 
 
 @pytest.mark.parametrize("statement", ["from flax import optim", "import flax.optim"])
@@ -43,7 +43,7 @@ def test_a_program_that_failed_before_it_used_any(tmp_path: Path) -> None:
     write(tmp_path, train="import missing_module")
     done = compat(["run", "train.py"], tmp_path)
     assert done.returncode == 1
-    assert done.stderr.endswith("flaxoptim-compat: no legacy names were used before that.\n")
+    assert done.stderr.endswith("flaxoptim-compat: no legacy names were used before the error.\n")
 
 
 @pytest.mark.parametrize(

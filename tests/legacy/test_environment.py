@@ -33,7 +33,7 @@ def test_a_foreign_file_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(environment, "hook_file", lambda: tmp_path / "x.pth")
     (tmp_path / "x.pth").write_text("mine")
     for action in (lambda: environment.enable(era=True), environment.disable):
-        with pytest.raises(RuntimeError, match="is not from flaxoptim-compat; it stays"):
+        with pytest.raises(RuntimeError, match="does not come from flaxoptim-compat and stays"):
             action()
     assert (tmp_path / "x.pth").read_text() == "mine"
     assert [each.name for each in tmp_path.iterdir()] == ["x.pth"]

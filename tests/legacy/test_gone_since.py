@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from tests.generate.releases import BEFORE, RECORD, within_the_span
 
 FOUND: dict[str, dict[str, list[str]]] = json.loads(RECORD.read_text())
@@ -14,7 +14,7 @@ ENTRIES = within_the_span()
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_the_release_before_has_it_and_that_one_has_not(entry: Entry) -> None:
+def test_the_release_before_has_it_and_that_one_has_not(entry: LegacyName) -> None:
     before, since = FOUND[entry.gone_since].values()
     assert entry.name in before and entry.name not in since
 

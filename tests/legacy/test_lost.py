@@ -14,7 +14,7 @@ import flaxoptim_compat
 from flaxoptim_compat.legacy import lists, lost
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE, BY_MODULE
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.names import of_flax_optim
 from tests.legacy.names.not_even_private import may_be_nowhere
 from tests.support.places import GUIDE
@@ -33,7 +33,7 @@ def imported(name: str) -> types.ModuleType | None:
         return None
 
 
-def exists(entry: Entry) -> bool:
+def exists(entry: LegacyName) -> bool:
     """Whether the name is there today, without this package."""
     module = imported(entry.module)
     with warnings.catch_warnings():
@@ -92,7 +92,7 @@ def takers() -> set[tuple[str, str]]:
     return of_lists | called | told
 
 
-def value_of(entry: Entry) -> Any:
+def value_of(entry: LegacyName) -> Any:
     return getattr(importlib.import_module(entry.module), entry.attribute)
 
 

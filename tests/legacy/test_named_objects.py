@@ -70,7 +70,7 @@ def test_a_file_in_another_folder_and_a_module_in_a_package() -> None:
     Path(folder, "relative.py").write_text("from .settings import rate\n")
     assert value("old/inner/train.py:rate") == 0.5
     assert value("old.inner.relative:rate") == 0.5
-    assert "Write it as a module of its package" in message("old/inner/relative.py:rate")
+    assert "Name the module with its package" in message("old/inner/relative.py:rate")
 
 
 def test_two_programs_with_files_of_the_same_names() -> None:
@@ -144,15 +144,18 @@ def test_functions_and_transformations() -> None:
     [
         ("optim.Adam(", "no Python expression: '(' was never closed. Write MODULE:NAME"),
         ("optim.Adm(1)", "AttributeError: module 'flaxoptim_compat.optim' has no attribute 'Adm'"),
-        ("Adam(1)", "NameError: name 'Adam' is not defined. In an expression there are optim, "),
+        ("Adam(1)", "NameError: name 'Adam' is not defined. An expression can use optim, "),
         ("optim.Adam(rate=1)", "TypeError: Adam.__init__() got an unexpected keyword"),
         ("optax.adam", "TypeError: adam() missing 1 required positional argument"),
-        ("program", "NameError: name 'program' is not defined. In an expression there are optim, "),
+        ("program", "NameError: name 'program' is not defined. An expression can use optim, "),
         ("nowhere:definition", "ModuleNotFoundError: No module named 'nowhere'"),
         ("nowhere.py:definition", "there is no file nowhere.py."),
         ("old/nowhere", "there is no such file. Write"),
         ("run.npz", "there is no such file. Write"),
-        ("bad.py", "does not say what in it to take. Write MODULE:NAME, or FILE.py:NAME"),
+        (
+            "bad.py",
+            "the text names a file, but no object in the file. Write MODULE:NAME, or FILE.py:NAME",
+        ),
         ("bad.py:missing", "AttributeError: module 'bad in {module}' has no attribute 'missing'"),
         ("bad.py:fails", "ZeroDivisionError at {folder}/bad.py:2: division by zero"),
         ("bad:through_jax", "ValueError at {folder}/bad.py:6: no"),

@@ -1,4 +1,4 @@
-"""The arguments that a function takes today, and what has become of those that it took."""
+"""Converts the arguments of an old call to those that the function takes today."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from flaxoptim_compat.legacy.calls.row import OldCall
 
 _ONLY_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
 _POSITIONAL = (*_ONLY_POSITIONAL, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-# The classes of what stands in jax where an argument was that is deprecated.
+# The classes of the defaults that jax gives to deprecated arguments.
 _NOT_TO_BE_GIVEN = ("DeprecatedArg", "Unspecified")
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Arguments:
-    """Tells calls of old from those of today, and makes the one of the other.
+    """The old and the new arguments of a function.
 
     Args:
       function: the function of today.
-      row: what it took.
+      row: its old arguments.
     """
 
     def __init__(self, function: Callable[..., Any], row: OldCall) -> None:
-        # What is there only to say that it is gone is not there.
+        # A parameter that only raises an error for a deprecated argument does not count.
         today = [
             each
             for each in inspect.signature(function).parameters.values()
@@ -39,12 +39,12 @@ class Arguments:
         for place, each in enumerate(row.parameters):
             old, new = each.name, each.today
             if old == "self":
-                # Arrays have functions as methods, in which it has a name of its own.
+                # Methods of arrays are functions whose first parameter has another name than self.
                 new = at.get(0, old)
             elif new == old or (new == "-" and old in names):
                 new = old
             elif new not in ("", "-", *names, *positional):
-                # The jax of some time has the old name, or yet another one in its place.
+                # Some versions of jax have the old name, or a third name at the same place.
                 new = old if old in positional else at.get(place, old)
             self._became[old] = new
         stars = [each for each in self._became if each[0] == "*"]
@@ -53,7 +53,7 @@ class Arguments:
             self._order = self._order[: self._order.index(stars[0])]
         self._passes_positions_on = bool(stars) and stars[0] != "*"
         self._renamed = {old for old, new in self._became.items() if new != old}
-        # A jax of some time has both names. What changes nothing it may only refuse.
+        # Some versions of jax have both names. An argument without effect may only be refused.
         both = {old for old in self._renamed & names.keys() if self._became[old]}
         self._gone = self._renamed - both
         self._never_none = {old for old in both if names[old] is not None}
@@ -74,7 +74,7 @@ class Arguments:
             self._only_positional = positional[:1]
 
     def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """True if a call has as many arguments, and of such names, as the function takes today."""
+        """True if the function takes the arguments of a call today, by their number and names."""
         if len(args) > self._most:
             return False
         if self._never_none and any(kwargs.get(name, "") is None for name in self._never_none):
@@ -86,7 +86,7 @@ class Arguments:
     def of_today(
         self, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
-        """The arguments of today for those of an old call; None if that was none either."""
+        """The arguments of an old call as those of today; None if the call is no old one either."""
         if len(args) > len(self._order) and not self._passes_positions_on:
             return None
         positions = () if self._passes_positions_on else zip(self._order, args, strict=False)
@@ -95,7 +95,7 @@ class Arguments:
             new = self._became.get(old, old)
             if new in named or (new == "-" and value is not None):
                 return None
-            # None stood for an argument that was not given, of all that have another name now.
+            # For an argument with another name today, None meant that no value was given.
             if old not in self._renamed or (new and value is not None):
                 named[new] = value
         if self._passes_positions_on:

@@ -1,7 +1,7 @@
-"""The pair that ``EarlyStopping.update`` returned before Flax 0.7.5, in the one object of today.
+"""The pair that ``EarlyStopping.update`` returned before Flax 0.7.5, in today's single object.
 
-Flax has kept its second half, and put the first one into it. So the object is what it is, and can
-be taken apart too.
+Flax returns the second half of the pair today, with the first half as an attribute. Here the object
+can also be unpacked like the pair.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from flax.training.early_stopping import EarlyStopping
 
 
 def not_a_pair() -> list[type]:
-    """The class, as long as its objects have no parts of their own."""
+    """The class ``EarlyStopping``, unless its objects can be unpacked already."""
     has_parts = hasattr(EarlyStopping, "__iter__") or hasattr(EarlyStopping, "__getitem__")
     return [] if has_parts else [EarlyStopping]
 
@@ -24,7 +24,7 @@ def unpacked(self: EarlyStopping) -> Iterator[Any]:
 
 
 def at(self: EarlyStopping, place: Any) -> Any:
-    """One of the two halves, by its place."""
+    """One half of the pair, by its index."""
     return _pair(self)[place]
 
 

@@ -1,4 +1,4 @@
-"""Tests for answers that jax 0.4.13 did not give, and some later release does."""
+"""Tests for results that jax 0.4.13 did not return, and a later release does."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import jax.numpy as jnp
 
 
 def is_one_solution_for_all(answer: Any, a: Any, b: Any, *_: Any, **__: Any) -> bool:
-    """True if what could be a vector for each of several matrices was taken for one matrix."""
+    """True if ``b``, which could be a vector for each matrix, was taken as a single matrix."""
     return bool(2 < jnp.ndim(a) == jnp.ndim(b) + 1 and answer.ndim == jnp.ndim(a))
 
 
 def is_of_integers(answer: Any, *_: Any, **__: Any) -> bool:
-    """True if an array is one of integers."""
+    """True if an array has integers."""
     return bool(jnp.issubdtype(answer.dtype, jnp.integer))
 
 
 def is_complex(answer: Any, *_: Any, **__: Any) -> bool:
-    """True if an array is one of complex numbers."""
+    """True if an array has complex numbers."""
     return bool(jnp.issubdtype(answer.dtype, jnp.complexfloating))
 
 
 def has_matrices(answer: Any, *_: Any, **__: Any) -> bool:
-    """True if an array is more than a matrix."""
+    """True if an array has more dimensions than a matrix."""
     return bool(answer.ndim > 2)
 
 

@@ -1,7 +1,7 @@
-"""Old calls of jax that need more than other names for arguments, and what arrays have lost.
+"""Old calls of jax that need more than other names of arguments, and lost methods of arrays.
 
-Before what makes a call stands what tells that it is an old one. All of it is imported before
-``jax.numpy``, and so has nothing from there.
+Before each function that makes a call there is one that tells whether a call is an old one. This
+module is imported before ``jax.numpy``, and so takes nothing from there.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _ORDERS = (
 
 
 def has_numbers_first(*args: Any, **_: Any) -> bool:
-    """True if numbers come after the function, where a jax of this time takes shardings."""
+    """True if numbers of arguments come after the function, in the place of today's shardings."""
     return len(args) > 1 and _numbers(args[1])
 
 
 def jit(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``jax.jit`` with positional arguments after the function, of which there were two orders."""
-    fun, *others = args or (kwargs.pop("fun"),)
-    order = _ORDERS[0 if has_numbers_first(fun, *others) else 1].split()
-    named = dict(zip(order, others, strict=False))
-    if len(named) < len(others) or named.keys() & kwargs.keys():
+    """Call ``jax.jit`` with positional arguments after the function, in one of two old orders."""
+    fun, *positional = args or (kwargs.pop("fun"),)
+    order = _ORDERS[0 if has_numbers_first(fun, *positional) else 1].split()
+    named = dict(zip(order, positional, strict=False))
+    if len(named) < len(positional) or named.keys() & kwargs.keys():
         return original(*args, **kwargs)
     named.update(kwargs)
     if named.get("abstracted_axes") is None:
@@ -68,7 +68,7 @@ def solve(
 def has_none_for_something(
     f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> bool:
-    """True if trees fit only if None in the first one stands for whatever is in the others."""
+    """True if trees fit only if None in the first tree stands for anything in the other trees."""
     del f
     if not rest or _fit(tree, rest, is_leaf):
         return False
@@ -86,13 +86,13 @@ def _fit(tree: Any, rest: tuple[Any, ...], is_leaf: Callable[[Any], bool] | None
 
 
 def tree_map(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Map where there is no None."""
+    """Map over trees with None in the first one, as jax did once."""
     del original
     return jax_trees.tree_map(*args, **kwargs)
 
 
 def is_negative(key: Any, data: Any) -> bool:
-    """True if what is folded into a key is a number below zero."""
+    """True if the number to fold into a key is below zero."""
     return isinstance(data, int) and data < 0
 
 
@@ -112,17 +112,17 @@ def as_scalar(original: Callable[..., Any], self: jax.Array) -> Any:
 
 
 def has_no_number(self: jax.Array) -> bool:
-    """True if an array is empty; of one that is traced it was never known whether it is true."""
+    """True if an array with values is empty; the truth of a traced array was never known."""
     return self.size == 0 and not isinstance(self, jax.core.Tracer)
 
 
 def false(original: Callable[..., Any], self: jax.Array) -> bool:
-    """False, which an empty array was."""
+    """False, the truth value that an empty array had."""
     return False
 
 
 class _OfCapsule:
-    """A capsule, handed out as an array hands out its own."""
+    """An object that hands out a capsule, like an array."""
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -133,47 +133,49 @@ class _OfCapsule:
     def __dlpack_device__(self) -> tuple[int, int]:
         read = ctypes.pythonapi.PyCapsule_GetPointer
         read.restype, read.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-        # DLPack begins with the address of the data, and the kind and number of their device.
+        # DLPack begins with the address of the data, then the kind and the number of the device.
         address = read(self._capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
         kind, number = (ctypes.c_int32 * 2).from_address(address)
         return kind, number
 
 
 def is_a_capsule(*args: Any, **_: Any) -> bool:
-    """True if a capsule is to become an array."""
+    """True if the argument is a capsule."""
     return bool(args) and type(args[0]).__name__ == "PyCapsule"
 
 
 def from_dlpack(original: Callable[..., Any], dlpack: Any, backend: Any = None) -> Any:
-    """The array of a capsule, or of what can make one."""
+    """The array of a capsule, or of an object that can make a capsule."""
     del backend  # The capsule knows its device.
     return original(_OfCapsule(dlpack) if is_a_capsule(dlpack) else dlpack)
 
 
 def all_arrays() -> list[type]:
-    """The classes of arrays, and that of tracers."""
+    """The classes of arrays, and the class of tracers."""
     return [*array_types(), jax.core.Tracer]
 
 
 def without_device() -> list[type]:
-    """The classes of arrays that are no tracers, if these do not say on which device they are."""
+    """The classes of arrays with values, if these have no attribute ``device``."""
     return [each for each in array_types() if not hasattr(each, "device")]
 
 
 def devices() -> list[type]:
-    """The class of devices, if arrays have theirs."""
+    """The class of devices, if arrays have the attribute ``device``."""
     return [] if without_device() else [jax.Device]
 
 
 def to_py(self: jax.Array) -> Any:
-    """The array as one of numpy."""
+    """The array as a numpy array."""
     return np.asarray(self)
 
 
 def _device_buffer(self: jax.Array) -> jax.Array:
     """The array itself, if it is on one device only."""
     if len(self.sharding.device_set) > 1:
-        raise ValueError("The array is on several devices; device_buffers has a part for each.")
+        raise ValueError(
+            "The array is on several devices: use `device_buffers`, with a part for each device."
+        )
     return self.addressable_data(0)
 
 
@@ -183,7 +185,7 @@ def _device_buffers(self: jax.Array) -> list[jax.Array]:
 
 
 def device(self: jax.Array) -> jax.Device:
-    """The device that the array is on, if it is on one only."""
+    """The device of an array that is on a single device."""
     (only,) = self.devices()
     return only
 
@@ -201,7 +203,7 @@ def broadcast(self: jax.Array, sizes: Sequence[int]) -> jax.Array:
 def broadcast_in_dim(
     self: jax.Array, shape: Sequence[int], broadcast_dimensions: Sequence[int]
 ) -> jax.Array:
-    """The array with more axes, and where its own are among them."""
+    """The array with more axes; ``broadcast_dimensions`` are the places of its own axes."""
     return jax.lax.broadcast_in_dim(self, shape, broadcast_dimensions)
 
 

@@ -1,4 +1,4 @@
-"""Old calls of Linen: cells took their features from the carry, attention had its mask third."""
+"""Old calls of Linen: cells took their features from the carry; attention had its mask third."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ CELLS = (linen.LSTMCell, linen.OptimizedLSTMCell, linen.GRUCell)
 
 
 def has_no_features(*args: Any, **kwargs: Any) -> bool:
-    """True if a cell is made without its number of features; the gate was its first argument."""
-    _, *given = args
-    return callable(given[0]) if given else "features" not in kwargs
+    """True if a cell is made without its number of features; a gate was the first argument."""
+    _, *positional = args
+    return callable(positional[0]) if positional else "features" not in kwargs
 
 
 def without_features(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> None:
-    """Make a cell that has as many features as its carry."""
+    """Make a cell without a number of features, which is that of its carry."""
     original(self, None, *args, **kwargs)
 
 
 def let_features_out() -> Callable[[], None]:
-    """Let classes that are made of cells, as by ``linen.scan``, be made without features too."""
+    """Let classes made from cells, such as by ``linen.scan``, be made without features too."""
     changed = []
     for cell in CELLS:
         for field in fields(cell):
@@ -41,7 +41,7 @@ def let_features_out() -> Callable[[], None]:
 
 
 def is_of_the_class(*args: Any, **kwargs: Any) -> bool:
-    """True if the carry is asked of the class of a cell, where a key comes first."""
+    """True if ``initialize_carry`` is called on the class of a cell, with a key first."""
     return not (args and isinstance(args[0], linen.Module))
 
 

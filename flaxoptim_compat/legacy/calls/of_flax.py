@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.calls.row import Lost, OldCall
+from flaxoptim_compat.legacy.calls.row import LostMember, OldCall
 
 _LINEN = "flaxoptim_compat.legacy.calls.linen_modules:"
 _STOPPING = "flaxoptim_compat.legacy.calls.flax_early_stopping:"
@@ -74,8 +74,8 @@ CHECKPOINTS = (
 
 ENTRIES: tuple[OldCall, ...] = (*CELLS, *LAYERS, *MODULES, *CHECKPOINTS)
 
-METHODS: tuple[Lost, ...] = tuple(
-    Lost(
+METHODS: tuple[LostMember, ...] = tuple(
+    LostMember(
         "flax.training.early_stopping.EarlyStopping.update() as a pair",
         f"{_STOPPING}{served_by}",
         f"{_STOPPING}not_a_pair",

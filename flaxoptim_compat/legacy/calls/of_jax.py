@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.calls.row import Lost, OldCall
+from flaxoptim_compat.legacy.calls.row import LostMember, OldCall
 from flaxoptim_compat.legacy.text_table import rows
 
 _FUNCTIONS = "flaxoptim_compat.legacy.calls.jax_functions:"
 
-# Functions of which only names and order are other: module, function, what it took, as an OldCall
-# says it, and how it is called today.
+# Functions whose arguments have only other names or another order today. A row has the function,
+# its old parameters as in OldCall, and its arguments today.
 _TABLE = """
 jax.numpy
   clip: a=arr / a_min=min a_max=max | out=- -> x, min=..., max=...
   reshape: a newshape=shape order -> a, shape=...
-  # Since jax 0.12 nothing after the dtype is taken by its place.
+  # Since jax 0.12 no argument after the dtype is taken by its place.
   array: object dtype | copy order ndmin -> object, dtype, copy=...
   percentile quantile nanpercentile nanquantile: a q axis out overwrite_input method keepdims |
       interpolation=method -> a, q, method=...
@@ -156,28 +156,32 @@ _CONCRETE = "flaxoptim_compat.versions.of_jax:array_types"
 ALL_ARRAYS = f"{_FUNCTIONS}all_arrays"
 _DEVICE = "next(iter(x.devices()))"
 
-METHODS: tuple[Lost, ...] = (
-    Lost("jax.Array.to_py()", f"{_FUNCTIONS}to_py", _CONCRETE, "numpy.asarray(x)"),
-    Lost(
+METHODS: tuple[LostMember, ...] = (
+    LostMember("jax.Array.to_py()", f"{_FUNCTIONS}to_py", _CONCRETE, "numpy.asarray(x)"),
+    LostMember(
         "jax.Array.device_buffer", f"{_FUNCTIONS}device_buffer", _CONCRETE, "x.addressable_data(0)"
     ),
-    Lost(
+    LostMember(
         "jax.Array.device_buffers",
         f"{_FUNCTIONS}device_buffers",
         _CONCRETE,
         "[shard.data for shard in x.addressable_shards]",
     ),
-    # Since jax 0.4.31 an array has its device, which is called; before it has a method.
-    Lost("jax.Array.device()", f"{_FUNCTIONS}itself", f"{_FUNCTIONS}devices", _DEVICE, "__call__"),
-    Lost("jax.Array.device()", f"{_FUNCTIONS}device", f"{_FUNCTIONS}without_device", _DEVICE),
-    Lost(
+    # Since jax 0.4.31 `device` is an attribute, whose value can be called here; before, a method.
+    LostMember(
+        "jax.Array.device()", f"{_FUNCTIONS}itself", f"{_FUNCTIONS}devices", _DEVICE, "__call__"
+    ),
+    LostMember("jax.Array.device()", f"{_FUNCTIONS}device", f"{_FUNCTIONS}without_device", _DEVICE),
+    LostMember(
         "jax.Array.broadcast()", f"{_FUNCTIONS}broadcast", ALL_ARRAYS, "jax.lax.broadcast(x, sizes)"
     ),
-    Lost(
+    LostMember(
         "jax.Array.broadcast_in_dim()",
         f"{_FUNCTIONS}broadcast_in_dim",
         ALL_ARRAYS,
         "jax.lax.broadcast_in_dim(x, shape, broadcast_dimensions)",
     ),
-    Lost("jax.Array.split()", f"{_FUNCTIONS}split", ALL_ARRAYS, "jax.numpy.split(x, indices)"),
+    LostMember(
+        "jax.Array.split()", f"{_FUNCTIONS}split", ALL_ARRAYS, "jax.numpy.split(x, indices)"
+    ),
 )

@@ -1,4 +1,4 @@
-"""Functions of jax that take what they took, and answer otherwise than on jax 0.4.13."""
+"""Functions of jax that take the old arguments, and return other results than on jax 0.4.13."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _HERE = "flaxoptim_compat.legacy.calls.jax_answers:"
 
 
 class OtherAnswer(NamedTuple):
-    """A call that is one of today, so that nothing serves it: a program can only be warned.
+    """A call with another result today. The call is also one of today, so it can only warn.
 
     Args:
-      call: how it is written.
-      today: what it gives today.
-      before: what to write for what it gave.
-      told_by: ``module:function`` that tells from the answer and the arguments whether it was
-        another one; "" if only the numbers in arrays tell, which may be traced.
+      call: the call in a program.
+      today: its result today.
+      before: the code for its old result.
+      told_by: ``module:function`` that tells from the result and the arguments whether the old
+        result was another one; "" if only the numbers in arrays tell, which may be traced.
     """
 
     call: str
@@ -39,8 +39,8 @@ class OtherAnswer(NamedTuple):
         )
 
 
-# By the function of ``jax_answers`` that tells them, or "numbers": how a call is written, what it
-# gives today, and what to write for what it gave.
+# Headings are functions of ``jax_answers``, or "numbers". A row has the call, its result today, and
+# the code for its old result.
 _TABLE = """
 is_one_solution_for_all
   jax.numpy.linalg.solve(a, b): one solution for all of b, which was a batch of vectors then ->

@@ -1,22 +1,22 @@
-"""A function that took other arguments, or a method that is gone: what it was, and is today."""
+"""The rows of the tables: functions that took other arguments, and lost methods."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-# What the value of an argument can be restricted to.
+# The values to which an argument can be restricted.
 _ONLY = ("None", "False")
 
 
 class OldParameter(NamedTuple):
-    """A parameter that a function took, and what has become of it.
+    """A parameter that a function took, with its name today.
 
     Args:
-      name: what it was called; ``*`` and ``*args`` as Python writes them.
-      today: what it is called today; "" if it changes nothing, "-" if it could only be None.
-      only: what it may still be given today, as Python writes it; "" if that is not restricted.
-      by_place: whether it is taken by its place today.
-      by_name: whether it is taken by its name of today.
+      name: the old name; ``*`` and ``*args`` as in Python.
+      today: the name today; "" if the parameter has no effect, "-" if it could only be None.
+      only: the only value that it may have today, as in Python; "" for any value.
+      by_place: whether it can be given by its place today.
+      by_name: whether it can be given by its name of today.
     """
 
     name: str
@@ -27,18 +27,19 @@ class OldParameter(NamedTuple):
 
 
 class OldCall(NamedTuple):
-    """A function that is still there, and takes other arguments today.
+    """A function that takes other arguments today.
 
     Args:
-      names: its full names, with blanks between them.
-      took: its parameters in their old order, with blanks between them: ``a_min=min`` for one that
-        has another name today, ``initial=`` for one that changes nothing, ``out=-`` for one that
-        could only be None; with ``*`` and ``*args`` as Python writes them.
-      today: what to write today.
-      by: ``module:function`` that makes an old call, where names and order are not all; it takes
-        the function of today before the arguments.
-      old_if: ``module:function`` that tells from the arguments whether a call is an old one,
-        though by their number and names it could be today's.
+      names: its full names, separated by blanks.
+      took: its parameters in their old order, separated by blanks: ``a_min=min`` for a parameter
+        with another name today, ``initial=`` for one without effect, ``out=-`` for one that could
+        only be None; with ``*`` and ``*args`` as in Python. Parameters before ``/`` can be given by
+        place only today, those after ``|`` by name only.
+      today: the code to write today.
+      by: ``module:function`` that makes an old call, if other names and another order are not
+        enough; it takes the function of today before the arguments.
+      old_if: ``module:function`` that tells from the arguments whether a call is an old one, if
+        their number and names also fit today's function.
     """
 
     names: str
@@ -49,31 +50,31 @@ class OldCall(NamedTuple):
 
     @property
     def parameters(self) -> tuple[OldParameter, ...]:
-        """The parameters that it took, in order."""
+        """The parameters that the function took, in order."""
         parts = self.took.split()
         by_name_from = parts.index("/") if "/" in parts else 0
         by_place_to = parts.index("|") if "|" in parts else len(parts)
-        found = []
-        for place, each in enumerate(parts):
-            if each in "/|":
+        parameters = []
+        for place, part in enumerate(parts):
+            if part in "/|":
                 continue
-            name, is_changed, today = each.partition("=")
+            name, is_changed, today = part.partition("=")
             only = today if today in _ONLY else ""
             today = today.removeprefix(only) if is_changed else name
-            found.append(
+            parameters.append(
                 OldParameter(name, today, only, place < by_place_to, place >= by_name_from)
             )
-        return tuple(found)
+        return tuple(parameters)
 
     @property
     def shown(self) -> str:
-        """The called function, as a program writes it."""
+        """The name of the function in a program."""
         name = self.names.split()[0]
         return name.removesuffix(".__init__").replace(".__call__", "(...)")
 
     @property
     def old(self) -> str:
-        """The call with its old arguments; where only some are others today, with these."""
+        """The call with its old arguments, or only with those that are different today."""
         parameters = [each for each in self.parameters if each.name != "self"]
         gone = [f"{each.name}=..." for each in parameters if each.today != each.name]
         if gone and not (self.by or self.old_if):
@@ -86,15 +87,15 @@ class OldCall(NamedTuple):
         return f"{self.shown} takes other arguments today. Write {self.today} instead."
 
 
-class Lost(NamedTuple):
+class LostMember(NamedTuple):
     """A method or a property that classes have lost.
 
     Args:
-      old: how it was used, by its full name; with parentheses if it is a method.
-      served_by: ``module:attribute`` of what serves it.
+      old: the old full name; with parentheses for a method.
+      served_by: ``module:attribute`` of the function or property that serves it.
       classes: ``module:function`` that returns the classes.
-      today: what to write today.
-      attribute: what is put into the classes, if that is not the last part of its name.
+      today: the code to write today.
+      attribute: the attribute to set in the classes, if that is not the last part of the name.
     """
 
     old: str
@@ -105,7 +106,7 @@ class Lost(NamedTuple):
 
     @property
     def notice(self) -> str:
-        """The text for a program that uses it."""
+        """The text for a program that uses the method or property."""
         return f"{self.old} is gone. Write {self.today} instead."
 
 

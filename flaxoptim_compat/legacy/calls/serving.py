@@ -1,7 +1,7 @@
-"""Old calls of functions that take other arguments today, made as today's.
+"""Serves old calls of functions that take other arguments today.
 
-A call that is possible today is handed on as it is. Only who looks a function up in its module gets
-the one that knows old calls; jax and flax themselves do not.
+A call that is possible today is passed on unchanged. A program that looks a function up in its
+module gets one that takes old calls too. Jax and flax themselves do not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import jax
 from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.calls.arguments import Arguments
 from flaxoptim_compat.legacy.calls.other_answers import OtherAnswer
-from flaxoptim_compat.legacy.calls.row import Lost, OldCall, module_of
+from flaxoptim_compat.legacy.calls.row import LostMember, OldCall, module_of
 from flaxoptim_compat.legacy.calls.tables import (
     ALL_ARRAYS,
     ANSWERS_BY_MODULE,
@@ -30,39 +30,41 @@ from flaxoptim_compat.legacy.replacing import look_like, replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
 _MARK = "_function_of_today"
-# So that what jax says of an operation names the line of the program.
+# With this, jax names the line of the program as the source of an operation.
 leave_out_of_sources(__file__)
-# {function of today and row: the one that knows old calls}, so that two names of one stay one.
+# {(function of today, row): the function that takes old calls too}, so that two names of a function
+# get the same one.
 _taking_both: dict[tuple[Callable[..., Any], OldCall], Callable[..., Any]] = {}
 
 
 def serve(module: str) -> list[Callable[[], None]]:
-    """Do to a module what the tables say, and return what ends each.
+    """Apply the tables to a module; returns functions that undo this.
 
-    Its classes get back what they have lost, its functions take their old arguments too, and those
-    that answer otherwise say so.
+    The classes of the module get their lost methods back, its functions take their old arguments
+    too, and functions with other results today warn.
     """
-    # Which classes lack it is asked of all before any has it.
+    # The classes without a method are listed for all rows, before any class gets one.
     lost = [(row, object_at(row.classes)()) for row in LOST_BY_MODULE.get(module, ())]
-    undo = [each for row, classes in lost for each in _serve_lost(row, classes)]
+    undo = [function for row, classes in lost for function in _serve_lost(row, classes)]
     undo += [_serve(name, row) for name, row in BY_MODULE.get(module, {}).items()]
     return undo + list(map(_warn_of, ANSWERS_BY_MODULE.get(module, ())))
 
 
 def _serve(name: str, row: OldCall) -> Callable[[], None]:
     holders, attribute = _places_of(name)
-    found = [(each, value) for each in holders if callable(value := _value(each, attribute))]
-    arguments = Arguments(getattr(found[0][1], _MARK, found[0][1]), row) if found else None
-    own = {id(holder): attribute in vars(holder) for holder, _ in found}
-    for holder, original in found:
+    originals = [(each, value) for each in holders if callable(value := _value(each, attribute))]
+    first = originals[0][1] if originals else None
+    arguments = Arguments(getattr(first, _MARK, first), row) if first is not None else None
+    own = {id(holder): attribute in vars(holder) for holder, _ in originals}
+    for holder, original in originals:
         if arguments is not None and arguments.have_changed and not hasattr(original, _MARK):
             if (original, row) not in _taking_both:
                 _taking_both[original, row] = _wrap(original, arguments, name, row)
             setattr(holder, attribute, _taking_both[original, row])
 
     def undo() -> None:
-        # Not only what was set here: flax has functions of jax, as they were at its import.
-        for holder, _ in found:
+        # Also what was not set here: flax has functions of jax, as they were at its import.
+        for holder, _ in originals:
             of_today = getattr(vars(holder).get(attribute), _MARK, None)
             if of_today is None:
                 continue
@@ -78,12 +80,12 @@ def _value(holder: Any, attribute: str) -> Any:
     if attribute in vars(holder) or not isinstance(holder, ModuleType):
         return vars(holder).get(attribute)
     with warnings.catch_warnings():
-        # What a module has to the end by its __getattr__, which warns of the end.
+        # A module may still have a name by its __getattr__, with a deprecation warning.
         warnings.simplefilter("ignore")
         return getattr(holder, attribute, None)
 
 
-def _serve_lost(row: Lost, classes: list[type]) -> list[Callable[[], None]]:
+def _serve_lost(row: LostMember, classes: list[type]) -> list[Callable[[], None]]:
     attribute = row.attribute or row.old.rpartition(".")[2].removesuffix("()")
     served = object_at(row.served_by)
     is_property = isinstance(served, property)
@@ -94,9 +96,9 @@ def _serve_lost(row: Lost, classes: list[type]) -> list[Callable[[], None]]:
         usage.record(row.old, row.notice)
         return function(*args, **kwargs)
 
-    # Some are there still, only to say that they are gone.
-    put = property(counted) if is_property else counted
-    return [replace(each, attribute, put) for each in classes]
+    # Some classes still have the attribute, which only raises an error.
+    value = property(counted) if is_property else counted
+    return [replace(each, attribute, value) for each in classes]
 
 
 def _warn_of(row: OtherAnswer) -> Callable[[], None]:
@@ -121,7 +123,7 @@ def _places_of(name: str) -> tuple[list[Any], str]:
     holder: Any = importlib.import_module(module)
     for each in classes:
         holder = getattr(holder, each)
-    # What jax.Array names is several classes, and it is none of them.
+    # jax.Array stands for several classes, and is none of them.
     return (object_at(ALL_ARRAYS)() if holder is jax.Array else [holder]), attribute
 
 

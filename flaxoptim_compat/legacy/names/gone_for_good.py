@@ -1,24 +1,26 @@
-"""Names that are gone for good: what to do about each.
+"""Names that are gone for good, with advice for each.
 
-What belonged to the insides of jax and is made differently today has no stand-in: a program that
-took part in tracing is written against one version.
+Names from the inside of jax, which is made differently today, have no stand-in: a program that
+takes part in tracing is written for one version.
 """
 
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.text_table import rows
 
-# By these words the table says what several names have in common.
+# {word in the table: the advice for several names}
 _ADVICE = {
-    "MACHINERY": "it belonged to the machinery of jax, which is made differently in every release",
+    "MACHINERY": (
+        "the name belonged to the machinery of jax, which is made differently in every release"
+    ),
     "XMAP": "use jax.shard_map, or jax.jit with jax.sharding.NamedSharding",
     "SHARDED_JIT": "use jax.jit with in_shardings= and out_shardings=",
     "KEYS": "use jax.random.key or jax.random.PRNGKey, with impl= for another generator",
     "CALLBACK": "use jax.experimental.io_callback or jax.debug.callback",
     "NAMED_SHARDING": "use jax.sharding.NamedSharding",
-    "FROM_TREE_UTIL": "import it from jax.tree_util",
-    "OMNISTAGING": "there is no jax without omnistaging any more",
-    "INTERNAL": "it was of use to numpy itself only",
+    "FROM_TREE_UTIL": "import the name from jax.tree_util",
+    "OMNISTAGING": "omnistaging cannot be switched off any more",
+    "INTERNAL": "only numpy itself used the name",
     "ERRORS": "use numpy.errstate",
     "TENSORFLOW": (
         "install tensorflow and tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
@@ -29,7 +31,7 @@ _ADVICE = {
     "TEXT": "use numpy.genfromtxt with dtype=None",
 }
 
-# Names of each module that are gone, or cannot be imported as they are.
+# The names of each module that are gone, or cannot be imported unchanged.
 _TABLE = """
 jax
   curry -> use functools.partial
@@ -60,7 +62,7 @@ jax.example_libraries.optimizers
   register_pytree_node tree_flatten tree_map tree_unflatten -> FROM_TREE_UTIL
 jax.experimental.multihost_utils
   tree_map -> FROM_TREE_UTIL
-  pjit -> import it from jax.experimental.pjit
+  pjit -> import the name from jax.experimental.pjit
 jax.experimental.maps
   xmap xmap_p serial_loop SerialLoop EMPTY_ENV make_xmap_callable AxisName ResourceSet -> XMAP
 jax.experimental.mesh_utils
@@ -150,7 +152,7 @@ jax.experimental
   gda_serialization -> use jax.experimental.array_serialization
   callback -> use jax.make_jaxpr, and evaluate its equations
 jax.tools.colab_tpu
-  message -> it was about the TPUs of Colab before jax 0.4
+  message -> the text was about the TPUs of Colab before jax 0.4
 jax.jaxpr_util
   print_histogram vars_by_fanout -> write your own
 jax.util
@@ -161,11 +163,11 @@ numpy
       SHIFT_OVERFLOW SHIFT_UNDERFLOW UFUNC_BUFSIZE_DEFAULT UFUNC_PYVALS_NAME WRAP add_newdoc_ufunc
       get_array_wrap kernel_version numarray oldnumeric -> INTERNAL
   FPE_DIVIDEBYZERO FPE_INVALID FPE_OVERFLOW FPE_UNDERFLOW geterrobj seterrobj -> ERRORS
-  MAXDIMS -> it is 64 today; it was 32
-  compat -> it was there for Python 2
+  MAXDIMS -> the limit is 64 today, and was 32
+  compat -> the module was for Python 2
   deprecate deprecate_with_doc -> use warnings.warn
   fastCopyAndTranspose -> use a.T.copy()
-  lookfor source who -> it was there for interactive sessions
+  lookfor source who -> the function was for interactive sessions
   recfromcsv recfromtxt -> TEXT
   set_numeric_ops -> use a subclass with __array_ufunc__
   set_string_function -> use numpy.set_printoptions

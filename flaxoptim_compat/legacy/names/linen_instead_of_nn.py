@@ -1,13 +1,13 @@
-"""The text in Linen for names of ``flax.nn`` that are no others there."""
+"""The advice for names of ``flax.nn`` that Linen has in another form."""
 
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.text_table import rows
 
-# What Flax called the package.
+# Flax's names for the package.
 NN = ("flax.nn", "flax.deprecated.nn")
 
-# Names in ``flax.nn`` or in one of its modules, and what programs that move to Linen write.
+# Names in ``flax.nn`` or in one of its modules, and the code for programs that move to Linen.
 _TABLE = """
 names
   BatchNorm -> flax.nn.BatchNorm(x, use_running_average=u) is
@@ -73,7 +73,7 @@ names
   Cache -> flax.linen.MultiHeadDotProductAttention(..., decode=True) keeps its cache in the
       collection 'cache' of the variables.
   CallStack MODULE_CLASSMETHODS TransparentModule classproperty collection_from_iterable
-      iterate_collection -> it served the machinery of flax.nn, which Linen does without.
+      iterate_collection -> the machinery of flax.nn used the name, and Linen does without.
   ModuleState -> self.variable('batch_stats', 'mean', init_fn) in a flax.linen.Module returns what
       self.state did, with its value in .value.
   RNNCellBase -> subclass flax.linen.RNNCellBase, whose initialize_carry(self, rng, input_shape) is

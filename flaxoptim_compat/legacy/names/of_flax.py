@@ -1,10 +1,10 @@
-"""``flax.nn``, ``flax.deprecated``, and what single modules of Flax have lost."""
+"""``flax.nn``, ``flax.deprecated``, and lost names of single modules of Flax."""
 
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.names.table import entries
 
-# Flax 0.3.6 still had it, as flax.deprecated.nn and, by `from flax import nn`, as flax.nn.
+# Flax 0.3.6 still had flax.nn, as flax.deprecated.nn and for `from flax import nn`.
 _NN = """
   0.4.0 nn.activation activation -> flax.linen.activation
   0.4.0 nn.attention attention -> flax.linen.attention
@@ -25,7 +25,7 @@ flax.linen.recurrent
       shape of the input
   0.6.5 jax.nn.initializers: orthogonal zeros
   0.8.1 flax.typing: Shape
-# What modules of Linen had imported for themselves, and others took from there.
+# Names that modules of Linen had imported for themselves, and that programs took from there.
 flax.linen.attention
   0.6.5 jax.nn.initializers: zeros
 flax.linen.linear

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from flaxoptim_compat.catalogue import MODULES
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 
 _GONE_SINCE = "flax 0.6.0"
 
-ENTRIES: tuple[Entry, ...] = (
-    Entry("flax.optim", "flaxoptim_compat.optim", _GONE_SINCE),
+ENTRIES: tuple[LegacyName, ...] = (
+    LegacyName("flax.optim", "flaxoptim_compat.optim", _GONE_SINCE),
     *(
-        Entry(f"flax.optim.{name}", f"flaxoptim_compat.optim.{name}", _GONE_SINCE)
+        LegacyName(f"flax.optim.{name}", f"flaxoptim_compat.optim.{name}", _GONE_SINCE)
         for name in MODULES
     ),
 )

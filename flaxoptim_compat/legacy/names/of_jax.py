@@ -1,7 +1,7 @@
-"""Names that jax dropped: of its public modules, and of its inside, where programs met them too.
+"""Names that jax dropped, from its public modules and from its inside, which programs also used.
 
-What jax keeps in its private modules is what it was: a class, a table, or a function that takes
-what it took in jax 0.4.13.
+A name that is served from a private module of jax is the same object as before: a class, a table,
+or a function with the arguments of jax 0.4.13.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ jax
       jax.sharding.NamedSharding
   0.2.12 ~jax_functions: custom_transforms defjvp defjvp_all -> jax.custom_jvp
   0.2.12 ~jax_functions: defvjp defvjp_all -> jax.custom_vjp
-  # Of these a program can be imported, and run as far as it does without.
+  # With these names a program can be imported; mask raises an error when it is called.
   0.3.16 ~jax_masking: mask -> padded arrays, with their lengths passed along
   0.3.18 ~jax_functions: soft_pmap -> jax.jit(jax.vmap(fun))
   0.4.17 jax.core abstract_arrays
@@ -34,7 +34,7 @@ jax
   0.4.24 jax.extend.random prng
   0.2.7 jax.extend.source_info_util source_info_util
   0.2.7 jax.lax.linalg lax_linalg
-  # As jax itself had imported them.
+  # Modules that jax itself had imported.
   0.4.16 jax.interpreters.ad ad
   0.4.16 jax.interpreters.batching batching
   0.4.16 jax.interpreters.partial_eval partial_eval
@@ -159,7 +159,7 @@ jax.core
 jax.interpreters.batching
   0.10.2 ~jax_core: not_mapped -> None
   0.4.24 jax._src.ad_util: zeros_like_p
-  # It deprecates Zero by another name, and so has lost it already.
+  # The module deprecates Zero under another name, and so has lost this one already.
   0.7.1 jax._src.interpreters.batching: Zero
   0.9.0 jax._src.interpreters.batching: Array AxisSize BatchTrace BatchTracer Elt MapSpec Vmappable
       ZeroIfMapped batch_custom_jvp_subtrace batch_subtrace flatten_fun_for_vmap is_vmappable
@@ -173,7 +173,7 @@ jax.interpreters.xla
   0.4.1 ~jax_core: xla_call_p=jit_p -> the primitive of jax.jit, which is another in some releases
   0.4.36 era.xla_extension xe -> jax
   0.4.11 jax: Device DeviceArray=Array
-  # A rule was annotated with it: any function that can be called so was one.
+  # A type for annotations of rules, which are functions.
   0.4.29 collections.abc: TranslationRule=Callable
   0.4.9 jax: _DeviceArray=Array
   0.4.24 jax.core: ShapedArray
@@ -221,7 +221,7 @@ jax.lib.xla_extension
   0.4.3 era.xla_extension: TpuDevice -> device.platform == 'tpu'
 jaxlib.xla_extension
   0.6.1 jax: Device
-  # Gone by then; the index has no older wheels any more.
+  # Gone in this release at the latest; the package index has no older wheels any more.
   0.4.13 jax: DeviceArray=Array
   0.4.3 era.xla_extension: CpuDevice -> device.platform == 'cpu'
   0.4.3 era.xla_extension: GpuDevice -> device.platform == 'gpu'
@@ -325,7 +325,7 @@ jax.experimental.compilation_cache.compilation_cache
 jax.interpreters.mlir
   0.6.0 jaxlib.mlir.dialects.func func_dialect -> jaxlib.mlir.dialects.func (private to jax)
   0.6.0 jaxlib.mlir.dialects.stablehlo hlo -> jaxlib.mlir.dialects.stablehlo (private to jax)
-# These were private already, and chex, treex, blackjax and their like have them at import.
+# Names that were private already, and that chex, treex, blackjax and others import.
 jax._src.numpy.lax_numpy
   0.5.1 jax._src.numpy.scalar_types: _ScalarMeta
   0.4.7 jax: ndarray=Array

@@ -50,7 +50,7 @@ numpy
   2.0.0 ~numpy_types: sctypes -> the types that you need
 numpy.lib
   2.0.0 numpy: pad
-  # What was public in these was public in numpy itself too.
+  # The public names of these modules were public in numpy itself too.
   2.0.0 numpy arraypad arraysetops function_base histograms index_tricks nanfunctions polynomial
       shape_base twodim_base type_check ufunclike utils
 numpy.fft

@@ -1,7 +1,6 @@
-"""The names of ``flaxoptim_compat.era``, by which programs that were rewritten import stand-ins.
+"""The names of ``flaxoptim_compat.era``, from which rewritten programs import stand-ins.
 
-Where a module lost a name, the name is in the package itself; where a whole module is lost, the
-package has a module for it.
+A name that a module lost is in the package itself. For a lost module the package has a module.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from flaxoptim_compat.legacy.names.table import STAND_INS
 
 ERA = "flaxoptim_compat.era"
 
-# The modules in it.
+# The modules in the era.
 MODULES = (
     "flax_deprecated",
     "global_device_array",
@@ -23,7 +22,7 @@ MODULES = (
     "xla_extension",
 )
 
-# {module of the stand-ins: the names in the era itself; new=old where numpy has it as well}
+# {module of the stand-ins: the names in the era itself; new=old if numpy lost the same name}
 _NAMES = {
     "flax_names": "ConvLSTM",
     "jax_core": "axis_frame raise_to_shaped",
@@ -56,7 +55,7 @@ _PUBLIC = {served_by: f"{ERA}:{name}" for name, served_by in NAMES.items()}
 
 
 def public(served_by: str) -> str:
-    """The name by which a program imports what serves a lost name.
+    """The public name, for the imports of programs, of the object that serves a lost name.
 
     Args:
       served_by: ``module:attribute``, or just a module.
@@ -65,7 +64,7 @@ def public(served_by: str) -> str:
 
 
 def is_public(served_by: str) -> bool:
-    """True if a program may import what serves a lost name.
+    """True if a program may import the object that serves a lost name.
 
     Args:
       served_by: ``module:attribute``, or just a module.

@@ -1,38 +1,38 @@
-"""The form of the tables of names, and their reader.
+"""The form of the tables of lost names, and their reader.
 
-A heading is a module that lost names, and each row below it says what became of some::
+A heading is a module that lost names, and each row below has some of these names::
 
     jax.core
       0.7.0 jax.errors: ConcretizationTypeError
       0.11.0 ~jax_core: gensym -> jax.extend.core.gensym()
 
-First comes the release that did not have the names any more, then the module that serves them: with
-a colon if it has them, ``old=new`` where it calls one so, and without if it stands for a module of
-that name itself. After ``->`` stands what to write today, with ``{}`` for the name, if that is not
-what serves it.
+A row begins with the first release without the names, and the module that serves them. With a colon
+after it, that module has the names, in which ``old=new`` gives another name there. Without a colon,
+the names are those of lost modules, and the module serves them itself. After ``->`` there is the
+text to write today, with ``{}`` for the name, if that text is not the serving object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.text_table import rows
 
 STAND_INS = "flaxoptim_compat.legacy.stand_ins."
-# The stand-ins of whole modules, which rewritten programs import by these names.
+# The stand-ins of whole modules, which rewritten programs import.
 ERA = "flaxoptim_compat.era."
-# How a row begins the name of a module of this package.
+# {beginning of a name in a row: beginning of the full name}
 _SHORT = {"~": STAND_INS, "era.": ERA, "nn": "flaxoptim_compat.nn"}
 _PACKAGES = ("flax", "jax", "jaxlib", "numpy")
 
 
-def entries(table: str) -> tuple[Entry, ...]:
-    """The entries of a table."""
+def entries(table: str) -> tuple[LegacyName, ...]:
+    """The lost names in a table."""
     return tuple(_entries(table))
 
 
-def _entries(table: str) -> Iterator[Entry]:
+def _entries(table: str) -> Iterator[LegacyName]:
     for module, row in rows(table):
         served, _, instead = row.partition(" -> ")
         release, place, *names = served.split()
@@ -46,7 +46,7 @@ def _entries(table: str) -> Iterator[Entry]:
             old, _, new = name.partition("=")
             served_by = f"{home}:{new or old}" if colon else home
             today = instead.replace("{}", new or old)
-            yield Entry(f"{module}.{old}", served_by, f"{package} {release}", today)
+            yield LegacyName(f"{module}.{old}", served_by, f"{package} {release}", today)
 
 
 def _full(home: str) -> str:

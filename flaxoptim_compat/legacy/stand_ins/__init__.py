@@ -1,1 +1,1 @@
-"""Code that serves names without a successor that takes the same arguments."""
+"""Code that serves lost names which have no successor with the same arguments."""

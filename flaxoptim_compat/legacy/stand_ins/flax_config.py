@@ -1,4 +1,4 @@
-"""The module ``flax.config``, whose name is that of the object today that has its settings."""
+"""The module ``flax.config``; today an object of the same name has the settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from flax.configurations import config, static_bool_env
 
 bool_env = static_bool_env
-# What was asked for by it has long been the only way.
+# Programs read this flag. Lazy keys have long been the only way.
 flax_lazy_rng = True
 
 

@@ -10,14 +10,14 @@ from flax import linen
 
 
 def named_call(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Give what a function of a scope computes a name in profiles."""
+    """The function of a scope with a name in profiles."""
     return jax.named_call(fn, name=name)
 
 
 class ConvLSTM(linen.ConvLSTMCell):
-    """``flax.linen.ConvLSTMCell`` with the carry, and the names of parameters, that it had.
+    """``flax.linen.ConvLSTMCell`` with its old carry, and its old names of parameters.
 
-    An anonymous cell in a module is called ``ConvLSTM_0`` there, as in old checkpoints.
+    A cell without a name is called ``ConvLSTM_0`` in its module, as in old checkpoints.
     """
 
     @staticmethod

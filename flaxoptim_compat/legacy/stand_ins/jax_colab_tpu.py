@@ -1,4 +1,4 @@
-"""The module ``jax.tools.colab_tpu``, by which notebooks in Colab reached a TPU elsewhere."""
+"""The module ``jax.tools.colab_tpu``, with which notebooks in Colab reached a remote TPU."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import jax
 
 
 def setup_tpu(tpu_driver_version: str | None = None) -> None:
-    """Do nothing but look for TPUs, which jax finds by itself.
+    """Look for TPUs, which jax finds by itself.
 
     Args:
-      tpu_driver_version: the version of the driver, of which there is one only.
+      tpu_driver_version: the version of the driver; without effect, because there is only one.
 
     Raises:
       RuntimeError: there is no TPU.

@@ -1,4 +1,4 @@
-"""The module ``jax.config``, whose name is that of the object today that it had in it."""
+"""The module ``jax.config``; today ``jax.config`` is the object that was in the module."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import jax
 config = jax.config
 
 
-# What programs ask for that has long been the only way.
+# Settings that programs read, and that have long been the only way.
 _ALWAYS_ON = ("jax_experimental_name_stack", "jax_omnistaging", "omnistaging_enabled")
 
 
 def enable_omnistaging() -> None:
-    """Do nothing: what this method of the object switched on cannot be switched off any more."""
+    """Do nothing: omnistaging cannot be switched off any more."""
 
 
 def accept_omnistaging() -> Callable[[], None]:
-    """Give the object back what was switched on by it, and return what takes that away again."""
+    """Give ``jax.config`` its omnistaging names back; returns a function that undoes this."""
     attributes: dict[str, Any] = vars(config)
     if hasattr(config, "enable_omnistaging"):
         return lambda: None

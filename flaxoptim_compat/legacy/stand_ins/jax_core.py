@@ -1,4 +1,4 @@
-"""Names of ``jax.core`` and of the interpreters, for those who look at traces and jaxprs."""
+"""Names of ``jax.core`` and of the interpreters, for programs that look at traces and jaxprs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from jax.extend.core import Var
 
 from flaxoptim_compat.versions.of_jax import is_tracing, jit_primitive, trace_types
 
-# The one of jit.
+# The primitive of jit.
 jit_p: Any = jit_primitive()
 
 
 class AxisFrame(NamedTuple):
-    """The name and the size of an axis, which were left to read."""
+    """The name and the size of an axis, the two fields that programs read."""
 
     name: Any
     size: int
@@ -25,13 +25,13 @@ def axis_frame(axis_name: Any) -> AxisFrame:
     """Look up a named axis.
 
     Raises:
-      NameError: there is no axis of this name here, which is what programs asked for.
+      NameError: there is no axis of this name; programs call this function to find that out.
     """
     return AxisFrame(axis_name, jax.lax.psum(1, axis_name))
 
 
 def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
-    """Return an abstract value without a concrete one, which none has any more."""
+    """Return the abstract value, which has no concrete value any more."""
     return aval if weak_type is None else aval.update(weak_type=weak_type)
 
 
@@ -42,7 +42,7 @@ class Sublevel(NamedTuple):
 
 
 def cur_sublevel() -> Sublevel:
-    """Say whether a function is being compiled: what programs read of it."""
+    """Return 1 if a function is being compiled, else 0: programs read nothing else."""
     return Sublevel(int(is_tracing()))
 
 
@@ -73,10 +73,10 @@ thread_local_state = _Traces()
 
 
 class UnitVar:
-    """A variable for no value, of which a jaxpr has none any more."""
+    """A variable for no value, which no jaxpr has any more."""
 
 
-# The value and the variable that were in each jaxpr.
+# The value and the variable for no value, which were in each jaxpr.
 unit = object()
 unitvar = UnitVar()
 
@@ -92,11 +92,11 @@ def extract_call_jaxpr(primitive: Any, params: dict[str, Any]) -> tuple[Any, dic
 
 
 def gensym(jaxprs: Sequence[Any] | None = None, suffix: str = "") -> Callable[[Any], Any]:
-    """Return what makes a new variable of an abstract value: none is ever made twice."""
+    """Return a function that makes a new variable of an abstract value."""
     return Var
 
 
-# A batched value could have been batched along no axis.
+# The axis of a value that is not batched.
 not_mapped = None
-# Of primitives that run on several hosts at once; programs added theirs.
+# The primitives that run on several hosts at once; programs added their own.
 multi_host_supported_collectives: set[Any] = set()

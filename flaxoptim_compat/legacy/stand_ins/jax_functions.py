@@ -1,4 +1,4 @@
-"""Functions that jax had: each takes what it took, and does it with what jax has today."""
+"""Functions that jax had, with their old arguments, made from today's functions of jax."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def defvjp_all(fun: CustomTransformsFunction, custom_vjp: Callable[..., Any]) ->
         return custom_vjp(*args)[0], args
 
     def backward(args: Any, cotangent: Any) -> Any:
-        # What goes from one pass to the other must be arrays today, and a function is none:
-        # it is made a second time.
+        # Today only arrays can go from one pass to the other. Therefore the function is made a
+        # second time.
         return tuple(custom_vjp(*args)[1](cotangent))
 
     with_rule = jax.custom_vjp(_checked("defvjp_all", fun).fun)
@@ -102,7 +102,10 @@ def defvjp(fun: CustomTransformsFunction, *vjprules: Callable[..., Any] | None) 
 
 def _checked(name: str, fun: Any) -> CustomTransformsFunction:
     if not isinstance(fun, CustomTransformsFunction):
-        raise TypeError(f"{name} takes a function made by custom_transforms, not {type(fun)}.")
+        raise TypeError(
+            f"{name} takes a function made by custom_transforms, not {type(fun)}. Call"
+            " `custom_transforms` on the function first."
+        )
     return fun
 
 
@@ -119,17 +122,20 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[jax.Device]) -> 
     """Put one tree on each device, and join them along a new first axis."""
     _check(devices)
     if len(shards) != len(devices):
-        raise ValueError(f"There are {len(shards)} shards for {len(devices)} devices.")
+        raise ValueError(
+            f"There are {len(shards)} shards for {len(devices)} devices. Give one shard for each"
+            " device."
+        )
     return jax.tree.map(lambda *leaves: _put(leaves, devices), *shards)
 
 
 def _check(devices: Sequence[jax.Device]) -> None:
     if not isinstance(devices, Sequence) or not devices:
-        raise ValueError("devices must be a sequence, and not an empty one.")
+        raise ValueError("`devices` must be a sequence with at least one device.")
 
 
 def _put(leaves: Sequence[Any], devices: Sequence[jax.Device]) -> jax.Array:
-    # Each on its own device at once, so that no device has to hold all of them.
+    # Each part goes directly to its own device, so that no device has to hold all parts.
     slices = [
         jax.device_put(jnp.asarray(leaf)[None], device)
         for leaf, device in zip(leaves, devices, strict=True)
@@ -143,12 +149,12 @@ def _put(leaves: Sequence[Any], devices: Sequence[jax.Device]) -> jax.Array:
 
 
 def to_dlpack(x: Any, take_ownership: bool = False) -> Any:
-    """Return a capsule that other libraries read the array from; the array stays what it is."""
+    """Return a capsule from which other libraries read the array, which stays unchanged."""
     return x.__dlpack__()
 
 
 def tie_in(x: Any, y: Any) -> Any:
-    """Return the second argument, which was to become a part of a traced computation."""
+    """Return the second argument; once, this made it a part of a traced computation."""
     return y
 
 
@@ -167,7 +173,7 @@ def fix(x: Any, out: None = None) -> jax.Array:
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.fix is not supported.")
     x = jnp.asarray(x)
-    # trunc has learnt to leave integers what they are.
+    # trunc returns integers for integers today.
     return jnp.trunc(
         x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.result_type(float))
     )
@@ -233,14 +239,15 @@ def xla_computation(
     """
     if axis_env or in_parts is not None or out_parts is not None or tuple_args:
         raise NotImplementedError(
-            "axis_env, in_parts, out_parts and tuple_args are not possible any more."
+            "`axis_env`, `in_parts`, `out_parts` and `tuple_args` are not possible any more. Use"
+            " `jax.jit(fun).lower(*args)` with shardings."
         )
     jitted = jax.jit(fun, static_argnums=static_argnums, donate_argnums=donate_argnums)
 
     @functools.wraps(fun)
     def computation(*args: Any, **kwargs: Any) -> Any:
         traced = jitted.trace(*args, **kwargs)
-        # jax tells the makes of GPUs apart where it lowers for one.
+        # To lower for a GPU, jax needs to know the maker.
         platforms = None if backend is None else (backend.replace("gpu", "cuda"),)
         lowered = traced.lower(lowering_platforms=platforms)
         lowering = lowered.compiler_ir("hlo")

@@ -17,7 +17,7 @@ from flaxoptim_compat.versions.of_python import add_note
 
 
 class Scope:
-    """The variables that loops change: any attributes that are set on it."""
+    """The variables that loops change, as attributes of this object."""
 
     def __enter__(self) -> Scope:
         return self

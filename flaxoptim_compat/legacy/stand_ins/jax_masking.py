@@ -1,7 +1,7 @@
 """``jax.mask`` and ``jax.interpreters.masking``: computing with padded arrays of unknown sizes.
 
-There is nothing like it any more. Packages that gave their primitives rules for it can be
-imported; who calls a masked function is told.
+Jax has no such function any more. Packages with rules for it can be imported; the call of a masked
+function raises an error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ masking_rules: dict[Any, Any] = {}
 
 
 def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Callable[..., Any]:
-    """Return a function that says that there are no masked ones."""
+    """Return a function that raises an error with advice."""
     del in_shapes, out_shape
 
     def masked(*args: Any, **kwargs: Any) -> NoReturn:
@@ -34,7 +34,7 @@ def defnaryop(primitive: Any) -> None:
 
 
 def shape_as_value(shape: Any) -> Any:
-    """Return a shape, which has no unknown sizes in it."""
+    """Return the shape, which has no unknown sizes."""
     return shape
 
 

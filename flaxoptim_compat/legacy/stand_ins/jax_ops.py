@@ -18,8 +18,8 @@ def _indexed(name: str, method: str, operator: str) -> Callable[..., jax.Array]:
         x: Any, idx: Any, y: Any, indices_are_sorted: bool = False, unique_indices: bool = False
     ) -> jax.Array:
         x, y = jnp.asarray(x), jnp.asarray(y)
-        # The result has the dtype of x, but was computed in the one that x and y have together:
-        # for integers, adding 0.6 twice adds 1.
+        # The result has the dtype of x, but is computed in the common dtype of x and y: for
+        # integers, adding 0.6 twice adds 1.
         common = jnp.result_type(x, y)
         change = getattr(x.astype(common).at[idx], method)
         changed: jax.Array = change(

@@ -1,4 +1,4 @@
-"""``jax.experimental.optix``, from which optax came: optax, and the names that it changed."""
+"""``jax.experimental.optix``, from which optax came: optax, and names that optax changed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import optax
 
 additive_weight_decay = optax.add_decayed_weights
-# As it was called first.
+# The first name of the class.
 InitUpdate = optax.GradientTransformation
 
 
@@ -20,7 +20,7 @@ def noisy_sgd(
       learning_rate: the learning rate.
       eta: the variance of the noise at the start.
       gamma: how fast the noise fades.
-      seed: of the noise.
+      seed: the seed of the noise.
     """
     return optax.noisy_sgd(learning_rate, eta, gamma, seed)
 

@@ -16,7 +16,7 @@ import numpy as np
 from flaxoptim_compat.legacy.stand_ins.jax_test_util import assert_allclose, tolerance
 
 try:
-    # Its subclasses are decorated with absl's parameters, for which this is the class to have.
+    # Subclasses are decorated with absl's parameters, which need this base class.
     Base: Any = importlib.import_module("absl.testing.parameterized").TestCase
 except ImportError:
     Base = unittest.TestCase
@@ -52,15 +52,15 @@ class JaxTestCase(Base):  # type: ignore[misc]
         rtol: Any = None,
         err_msg: str = "",
     ) -> None:
-        """Assert that two arrays are as close as their dtypes let one expect.
+        """Assert that two arrays are as close as their dtypes allow.
 
         Args:
           x: an array.
-          y: the other one.
+          y: the other array.
           check_dtypes: whether their dtypes must be the same.
           atol: the absolute tolerance.
-          rtol: the relative one.
-          err_msg: what to say if they are not.
+          rtol: the relative tolerance.
+          err_msg: the message of the error.
         """
         assert x.shape == y.shape, (x.shape, y.shape)
         atol = max(tolerance(each.dtype, atol) for each in (x, y))
@@ -73,10 +73,10 @@ class JaxTestCase(Base):  # type: ignore[misc]
         self, x: Any, y: Any, *, canonicalize_dtypes: bool = True
     ) -> None:
         """Assert that two arrays have the same dtype."""
-        one, other = _dtype(x), _dtype(y)
+        dtypes = [_dtype(x), _dtype(y)]
         if canonicalize_dtypes:
-            one, other = map(jax.dtypes.canonicalize_dtype, (one, other))
-        assert one == other, (one, other)
+            dtypes = [jax.dtypes.canonicalize_dtype(dtype) for dtype in dtypes]
+        assert dtypes[0] == dtypes[1], tuple(dtypes)
 
     def assertAllClose(self, x: Any, y: Any, **how: Any) -> None:  # noqa: N802
         """Assert that the arrays in dicts and sequences are close."""
@@ -88,8 +88,8 @@ class JaxTestCase(Base):  # type: ignore[misc]
         elif isinstance(x, Sequence) and not isinstance(x, str):
             assert isinstance(y, Sequence), type(y)
             assert len(x) == len(y), (len(x), len(y))
-            for one, other in zip(x, y, strict=True):
-                self.assertAllClose(one, other, **how)
+            for item_x, item_y in zip(x, y, strict=True):
+                self.assertAllClose(item_x, item_y, **how)
         else:
             canonicalize = how.pop("canonicalize_dtypes", True)
             if how.pop("check_dtypes", True):
@@ -105,5 +105,5 @@ class JaxTestCase(Base):  # type: ignore[misc]
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
-    found: np.dtype[Any] = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    return found
+    dtype: np.dtype[Any] = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    return dtype

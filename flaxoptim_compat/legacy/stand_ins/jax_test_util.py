@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-# By the name of a dtype; of all others there are none but equal values.
+# By the name of a dtype; values of any other dtype must be equal.
 TOLERANCES = {
     "float8_e4m3b11fnuz": 1e-1,
     "float8_e4m3fn": 1e-1,
@@ -24,14 +24,14 @@ ON_TPU = {"float32": 1e-3, "complex64": 1e-3}
 
 
 def tolerance(dtype: Any, tol: Any = None) -> float:
-    """Return how far values of a dtype may be apart; ``tol`` may be a number, or one by dtype."""
+    """Return the tolerance for values of a dtype; ``tol`` may be a number, or a dict by dtype."""
     if tol is not None and not isinstance(tol, dict):
         return float(tol)
     canonical = jax.dtypes.canonicalize_dtype(dtype)
-    given = {np.dtype(key): value for key, value in (tol or {}).items()}
+    by_dtype = {np.dtype(key): value for key, value in (tol or {}).items()}
     on_tpu = ON_TPU if jax.default_backend() == "tpu" else {}
     name = canonical.name
-    return float(given.get(canonical, on_tpu.get(name, TOLERANCES.get(name, 0.0))))
+    return float(by_dtype.get(canonical, on_tpu.get(name, TOLERANCES.get(name, 0.0))))
 
 
 def check_eq(xs: Any, ys: Any, err_msg: str = "") -> None:
@@ -40,7 +40,7 @@ def check_eq(xs: Any, ys: Any, err_msg: str = "") -> None:
 
 
 def check_close(xs: Any, ys: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
-    """Assert that the arrays of two trees are as close as their dtypes and sizes let one expect."""
+    """Assert that the arrays of two trees are as close as their dtypes and sizes allow."""
 
     def check(x: Any, y: Any) -> None:
         x, y = np.asarray(x), np.asarray(y)
@@ -66,6 +66,6 @@ def assert_allclose(
 
 
 def _comparable(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    # numpy does not know the narrow ones well enough.
+    # numpy cannot compare the narrow floating-point dtypes.
     narrow = jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.kind != "f"
     return x.astype(np.float32) if narrow else x

@@ -1,8 +1,8 @@
-"""Rules of ``jax.interpreters.xla`` by which primitives of one's own were compiled.
+"""Rules of ``jax.interpreters.xla``, by which a program's own primitives were compiled.
 
-A rule that ``lower_fun`` made from a function is registered with what compiles today. One that
-built XLA operations itself is kept and never asked: such a primitive needs a rule of
-``jax.interpreters.mlir`` as well, which most programs had beside it.
+A rule that ``lower_fun`` made from a function is registered with today's compiler. A rule that
+built XLA operations itself is kept and never called: such a primitive also needs a rule of
+``jax.interpreters.mlir``, which most programs had too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class FunctionRule(NamedTuple):
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool, **unused: Any) -> FunctionRule:
-    """Make a rule from a function of arrays; other arguments chose between ways of making it."""
+    """Make a rule from a function of arrays; other arguments have no effect."""
     del unused
     return FunctionRule(fun, multiple_results)
 

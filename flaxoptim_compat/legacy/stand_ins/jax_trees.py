@@ -1,4 +1,4 @@
-"""``tree_map`` and ``tree_multimap`` as they took ``None`` in the first tree."""
+"""``tree_map`` and ``tree_multimap`` with the old meaning of ``None`` in the first tree."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import jax
 def tree_map(
     f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> Any:
-    """Map a function over trees; where the first has ``None``, the others may have anything.
+    """Map a function over trees; in place of ``None`` in the first, others may have any subtree.
 
     Args:
       f: the function.
       tree: the tree whose structure the result has.
-      *rest: trees that have this structure, but may go on below its leaves.
-      is_leaf: what else is a leaf.
+      *rest: trees with this structure, which may have subtrees in place of its leaves.
+      is_leaf: tells further nodes that are leaves.
     """
     leaves, structure = jax.tree.flatten(tree, is_leaf)
     definition: Any = structure
     try:
         columns = [definition.flatten_up_to(other) for other in rest]
     except ValueError:
-        # Today None stands for nothing but None, which is the one thing that was looser. If it
-        # is something else that does not fit, this raises again, and says where.
+        # Today None fits None only; this was the only difference. If anything else does not fit,
+        # the call below raises an error with the place.
         return _with_none_as_leaf(f, tree, *rest, is_leaf=is_leaf)
     return jax.tree.unflatten(structure, map(f, leaves, *columns))
 

@@ -21,8 +21,8 @@ def in1d(
     kind: Any = None,
 ) -> np.ndarray[Any, Any]:
     """Tell which elements of an array are in another one, as a flat array."""
-    found: Any = np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert, kind=kind)
-    return np.asarray(found)
+    is_in: Any = np.isin(np.ravel(ar1), ar2, assume_unique=assume_unique, invert=invert, kind=kind)
+    return np.asarray(is_in)
 
 
 def msort(a: Any) -> np.ndarray[Any, Any]:

@@ -15,7 +15,7 @@ _KINDS: dict[str, list[type]] = {
     "complex": [np.complex64, np.complex128, np.clongdouble],
 }
 
-# Where long double is just double, it was not listed twice.
+# On a platform whose long double is double, the type was listed once.
 sctypes: dict[str, list[type]] = {
     **{kind: list(dict.fromkeys(types)) for kind, types in _KINDS.items()},
     "others": _BYTES_AND_MORE,
@@ -46,7 +46,7 @@ def obj2sctype(rep: Any, default: Any = None) -> Any:
 
 
 def issubclass_(arg1: Any, arg2: Any) -> bool:
-    """Tell whether something is a subclass, and say no where it is no class."""
+    """Tell whether the first argument is a subclass; False if it is no class."""
     try:
         return issubclass(arg1, arg2)
     except TypeError:
@@ -54,36 +54,37 @@ def issubclass_(arg1: Any, arg2: Any) -> bool:
 
 
 def issubsctype(arg1: Any, arg2: Any) -> bool:
-    """Tell whether the scalar type of one thing is a subclass of that of another."""
+    """Tell whether the scalar type of one argument is a subclass of that of the other."""
     return issubclass(obj2sctype(arg1), obj2sctype(arg2))
 
 
 def issctype(rep: Any) -> bool:
-    """Tell whether something is a type of scalars, or a dtype, but not that of objects."""
+    """Tell whether the argument is a type of scalars or a dtype, and not that of objects."""
     if not isinstance(rep, (type, np.dtype)):
         return False
-    found = obj2sctype(rep)
-    return bool(found) and found != np.object_
+    scalar_type = obj2sctype(rep)
+    return bool(scalar_type) and scalar_type != np.object_
 
 
 def sctype2char(sctype: Any) -> str:
     """Return the character of a scalar type."""
-    found = obj2sctype(sctype)
-    if found is None:
+    scalar_type = obj2sctype(sctype)
+    if scalar_type is None:
         raise ValueError("unrecognized type")
-    if found not in _concrete_types():
-        raise KeyError(found)
-    return str(np.dtype(found).char)
+    if scalar_type not in _concrete_types():
+        raise KeyError(scalar_type)
+    return str(np.dtype(scalar_type).char)
 
 
 def maximum_sctype(t: Any) -> Any:
-    """Return the widest type of the kind of another one."""
-    found = obj2sctype(t)
-    if found is None:
+    """Return the widest type of the same kind as a type."""
+    scalar_type = obj2sctype(t)
+    if scalar_type is None:
         return t
     # A time difference counts as an integer, but it is the only type of its kind.
-    kinds = () if issubclass(found, np.timedelta64) else _ABSTRACT.items()
-    return next((sctypes[kind][-1] for kind, base in kinds if issubclass(found, base)), found)
+    kinds = () if issubclass(scalar_type, np.timedelta64) else _ABSTRACT.items()
+    widest = (sctypes[kind][-1] for kind, base in kinds if issubclass(scalar_type, base))
+    return next(widest, scalar_type)
 
 
 def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) -> Any:
@@ -91,7 +92,7 @@ def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) ->
 
     Args:
       array_types: the dtypes of the arrays.
-      scalar_types: those of the scalars, which matter only if their kind is a higher one.
+      scalar_types: the dtypes of the scalars, which count only if their kind is a higher one.
     """
     of_arrays = _first_that_holds([np.dtype(each) for each in array_types])
     of_scalars = _first_that_holds([np.dtype(each) for each in scalar_types])
@@ -120,7 +121,7 @@ def _concrete_types() -> set[type]:
 
 
 class ByType(dict[Any, Any]):
-    """A dict from scalar types that also takes what ``obj2sctype`` makes one of."""
+    """A dict with scalar types as keys, which also takes anything that ``obj2sctype`` takes."""
 
     def __getitem__(self, key: Any) -> Any:
         return super().__getitem__(obj2sctype(key))

@@ -1,4 +1,4 @@
-"""``inspect.getargspec``."""
+"""The function ``inspect.getargspec``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class ArgSpec(NamedTuple):
-    """The parameters of a function that has no keyword-only ones."""
+    """The parameters of a function without keyword-only parameters."""
 
     args: list[str]
     varargs: str | None
@@ -20,7 +20,8 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
     """Return the parameters of a function.
 
     Raises:
-      ValueError: it has keyword-only parameters or annotations, which an ArgSpec does not show.
+      ValueError: the function has keyword-only parameters or annotations, which an ArgSpec cannot
+        show.
     """
     full = inspect.getfullargspec(func)
     if full.kwonlyargs or full.annotations:

@@ -1,6 +1,6 @@
 """The code that Python runs first in a program of ``flaxoptim-compat run`` and its child processes.
 
-These processes find it because its folder is the first on their PYTHONPATH.
+These processes find the file because its folder is the first on their PYTHONPATH.
 """
 
 import importlib.machinery
@@ -12,7 +12,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _run_the_one_behind() -> None:
-    """Run the sitecustomize that Python would have found, had this one not been before it."""
+    """Run the sitecustomize that Python would have found without this one."""
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
     if spec is not None and spec.loader is not None:
         module = importlib.util.module_from_spec(spec)
@@ -20,7 +20,7 @@ def _run_the_one_behind() -> None:
         spec.loader.exec_module(module)
 
 
-# The program must not see this folder, only its children must.
+# The program must not see this folder. Only its child processes need it.
 sys.path[:] = [path for path in sys.path if os.path.abspath(path) != _HERE]
 _run_the_one_behind()
 try:
@@ -32,7 +32,7 @@ try:
 except KeyboardInterrupt:
     raise
 except BaseException as error:
-    # If there is none, the program has started a Python of another environment.
+    # Without this package, the program has started a Python of another environment.
     if getattr(error, "name", "") != "flaxoptim_compat":
         sys.stderr.write(
             f"flaxoptim-compat: flax.optim is not served: {type(error).__name__}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.lost import OF_PACKAGES
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
@@ -149,7 +149,7 @@ def _known(name: str, inside: list[str]) -> Successor | None:
     return _inside(entry, inside[0])
 
 
-def _inside(entry: Entry, attribute: str) -> Successor:
+def _inside(entry: LegacyName, attribute: str) -> Successor:
     """The successor of a name in a module that is gone."""
     name = f"{entry.name}.{attribute}"
     if entry.name.startswith(NN) and attribute in LINEN_INSTEAD_OF_NN:

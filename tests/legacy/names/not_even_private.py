@@ -6,7 +6,7 @@ from typing import Final
 
 from jax._src import core
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 
 # No public name took the place of any of these.
 _NAMES: Final = {
@@ -18,7 +18,7 @@ _NAMES: Final = {
 }
 
 
-def may_be_nowhere(entry: Entry) -> bool:
+def may_be_nowhere(entry: LegacyName) -> bool:
     """Whether a name need not be served by the jax that is installed, since it lacks it itself.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import pytest
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.names import of_jax
 from flaxoptim_compat.legacy.names.table import ERA, STAND_INS
 from tests.legacy.cases import jax_names as jax_name_cases
@@ -36,7 +36,7 @@ def serve(name: str) -> Any:
 
 
 @pytest.mark.parametrize("entry", of_jax.ENTRIES, ids=lambda entry: entry.name)
-def test_the_name_exists_or_is_served(entry: Entry) -> None:
+def test_the_name_exists_or_is_served(entry: LegacyName) -> None:
     if entry.name == "jax.interpreters.xla.AxisEnv" and jax.__version_info__ < (0, 4, 36):
         pytest.skip("jax had it for itself in another place then")
     try:

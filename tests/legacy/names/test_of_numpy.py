@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.names import of_numpy
 from flaxoptim_compat.legacy.names.table import ERA, STAND_INS
 from tests.legacy.cases import numpy_names as numpy_name_cases
@@ -67,7 +67,7 @@ def numpy_has(name: str) -> bool:
 
 
 @pytest.mark.parametrize("entry", of_numpy.ENTRIES, ids=lambda entry: entry.name)
-def test_the_name_exists_or_is_served(entry: Entry) -> None:
+def test_the_name_exists_or_is_served(entry: LegacyName) -> None:
     if numpy_has(entry.name.removeprefix("numpy.")):
         pytest.skip("it is there in this numpy")
     assert entry.serve() is not None or entry.served_by == "numpy"

@@ -13,7 +13,7 @@ from flax import linen
 
 from flaxoptim_compat import nn
 from flaxoptim_compat.legacy import lost
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.public import public
 from flaxoptim_compat.migrate.rules.table_of_removed_names import code_of
@@ -37,7 +37,7 @@ ENTRIES = [entry for entry in lost.OF_PACKAGES if entry.name not in BACK]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
+def test_every_name_of_the_tables_has_a_successor(entry: LegacyName) -> None:
     name = f"{entry.name}.config" if entry.name in OBJECTS_TODAY else entry.name
     found = successor(name)
     assert found is not None and found.old == name
@@ -61,7 +61,7 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
 SERVED_EVERYWHERE = [each for each in lost.OF_PACKAGES if each.name not in ONLY_SERVED | BACK]
 
 
-def objects_of_today(entry: Entry) -> list[Any]:
+def objects_of_today(entry: LegacyName) -> list[Any]:
     """What a name may have become: what serves it, and of functions of trees the usual two."""
     tree_function = entry.attribute.removeprefix("tree_").replace("multimap", "map")
     if entry.attribute.startswith("tree_"):
@@ -79,7 +79,7 @@ def objects_of_today(entry: Entry) -> list[Any]:
 
 
 @pytest.mark.parametrize("entry", SERVED_EVERYWHERE, ids=lambda entry: entry.name)
-def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
+def test_every_name_stands_for_what_served_it(entry: LegacyName) -> None:
     module = entry.name if entry.is_module else entry.module
     texts = [
         f"import {module}\nresult = {entry.name}\n",

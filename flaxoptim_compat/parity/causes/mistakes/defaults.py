@@ -7,7 +7,7 @@ import inspect
 import optax
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.catalogue import DTYPE, PLAIN, RATE, Row
+from flaxoptim_compat.catalogue import DTYPE, PLAIN, RATE, OptimizerRow
 from flaxoptim_compat.parity.causes.mistake import Mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
@@ -15,7 +15,7 @@ from flaxoptim_compat.parity.causes.recipe import Recipe
 _ELSEWHERE = frozenset({RATE, DTYPE, "weight_decay", "weight_decay_rate", "nesterov"})
 
 
-def _arguments(row: Row, name: str) -> list[str]:
+def _arguments(row: OptimizerRow, name: str) -> list[str]:
     """The arguments of optax's function that are a hyper-parameter and have a default there."""
     if not row.namesake or name in _ELSEWHERE:
         return []
@@ -27,7 +27,7 @@ def _arguments(row: Row, name: str) -> list[str]:
     return [each for each in names if each in parameters and parameters[each].default is not None]
 
 
-def _forgotten(row: Row, name: str, argument: str) -> Mistake:
+def _forgotten(row: OptimizerRow, name: str, argument: str) -> Mistake:
     """The mistake to forget a hyper-parameter, which is an argument of optax's function."""
     function = getattr(optax, row.namesake)
     default = inspect.signature(function).parameters[argument].default
