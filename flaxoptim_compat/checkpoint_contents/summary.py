@@ -55,7 +55,7 @@ def _heading(checkpoint: Checkpoint, optimizer: Sequence[FoundOptimizer]) -> str
     if len(steps) > 1:
         others = ", ".join(f"{each.step:g}" for each in steps)
         lines.append(
-            f"The newest of {len(steps)} checkpoints in the directory, at the steps {others}."
+            f"The newest of {len(steps)} checkpoints in the directory, whose steps are {others}."
         )
     if not optimizer:
         lines.append(

@@ -224,7 +224,7 @@ def test_the_newest_of_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture
         (tmp_path / f"checkpoint_{step}").write_bytes(serialization.to_bytes({"step": step}))
     output = inspected(tmp_path, capsys).splitlines()
     assert output[0].startswith(f"{tmp_path}/checkpoint_20: msgpack")
-    assert output[1] == "The newest of 3 checkpoints in the directory, at the steps 1, 3, 20."
+    assert output[1] == "The newest of 3 checkpoints in the directory, whose steps are 1, 3, 20."
 
 
 def test_ten_thousand_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

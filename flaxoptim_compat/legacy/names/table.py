@@ -6,10 +6,11 @@ A heading is a module that lost names, and each row below has some of these name
       0.7.0 jax.errors: ConcretizationTypeError
       0.11.0 ~jax_core: gensym -> jax.extend.core.gensym()
 
-A row begins with the first release without the names, and the module that serves them. With a colon
-after it, that module has the names, in which ``old=new`` gives another name there. Without a colon,
-the names are those of lost modules, and the module serves them itself. After ``->`` there is the
-text to write today, with ``{}`` for the name, if that text is not the serving object.
+A row begins with the first release without the names, and the module that serves them. If a colon
+follows, the serving module has these names, and ``old=new`` gives a name that differs there.
+Without a colon, the names are lost modules, which the serving module stands in for. The text after
+``->`` is the code to write today, with ``{}`` for the name, if programs should not use the serving
+object.
 """
 
 from __future__ import annotations
