@@ -24,7 +24,7 @@ from flaxoptim_compat.cli.output import print_text
 
 
 class Subcommand(NamedTuple):
-    """One entry of the table of subcommands.
+    """A subcommand: its summary, its arguments, and the function that runs it.
 
     Args:
       summary: what it does, in a line.
@@ -68,7 +68,8 @@ def command() -> NoReturn:
         # Names of files need be no UTF-8.
         sys.stdout.reconfigure(errors="backslashreplace")
     status = main()
-    # Or Python looks for circles in all that is left: a fifth of the time for a large repository.
+    # Else the garbage collector looks for cycles among all objects before Python exits, which is a
+    # fifth of the time that a large repository takes.
     gc.freeze()
     sys.exit(status)
 

@@ -13,7 +13,7 @@ SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
 
 _INSPECT = "Show the optimizers, parameters and other entries of a checkpoint"
 _CONVERT = "Convert optimizers between flax.optim, TrainState and NNX, with moments and step"
-# Of an error, in characters.
+# The length of the longest error message, in characters.
 _LONGEST = 800
 _PATH = "a msgpack or npz file, an orbax directory, or a directory of checkpoints: the newest"
 
@@ -56,8 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         choices=("train-state", "nnx", "legacy"),
         required=True,
-        help="train-state: flax's TrainState with optax; nnx: the parameters of a NNX model and its"
-        " nnx.Optimizer; legacy: the Optimizer of flax.optim",
+        help="train-state: flax's TrainState with optax; nnx: the parameters of an NNX model and"
+        " its nnx.Optimizer; legacy: the Optimizer of flax.optim",
     )
     convert.add_argument(
         "--format",
@@ -109,22 +109,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one of the two; 2 if it could not be done."""
+    """Run ``inspect`` or ``convert``; returns the exit status, 2 on an error."""
     from flaxoptim_compat.checkpoint_contents.array_table import shortened
     from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
     try:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
-        # Keys of the checkpoint are in it, as long as they are and with the line breaks they have.
+        # The message quotes keys of the checkpoint, which may be long and have line breaks.
         print_error(shortened(one_line(str(error)), _LONGEST))
     except (MemoryError, RecursionError) as error:
         path = arguments.path if arguments.command == "inspect" else arguments.source
-        what = "memory" if isinstance(error, MemoryError) else "depth"
+        is_large = isinstance(error, MemoryError)
+        problem = "does not fit into memory" if is_large else "is nested too deeply for Python"
         print_error(
-            f"{one_line(path)} takes more {what} than there is, which checkpoints seldom do."
-            " Look whether it is the right file, or do this on a larger machine. Nothing was"
-            " written."
+            f"{one_line(path)} {problem}, which is rare for a checkpoint. Check that the path is"
+            f" right{', or use a larger machine' if is_large else ''}. Nothing was written."
         )
     return 2
 

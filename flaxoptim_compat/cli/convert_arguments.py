@@ -17,15 +17,15 @@ _KINDS = (OptimizerDef, optax.GradientTransformation)
 
 
 def object_named(option: str, text: str) -> Any:
-    """The object that an option names, or what it returns if it can be called.
+    """The object that an option names, or the result of a call if that object is a function.
 
     Args:
-      option: its name, for messages.
+      option: the name of the option, for messages.
       text: ``MODULE:NAME``, ``FILE.py:NAME`` or an expression. The user's code may import
         ``flax.optim``, and the current directory is searched first.
 
     Raises:
-      CheckpointError: there is no such thing, or the user's code fails.
+      CheckpointError: there is no such object, or the user's code fails.
     """
     try:
         with NamedCode() as code:
@@ -35,35 +35,38 @@ def object_named(option: str, text: str) -> Any:
 
 
 def definitions_named(text: str) -> Any:
-    """A legacy definition or an optax transformation, or a dict of them.
+    """The legacy definition, optax transformation or dict of these that a text names.
 
     Raises:
-      CheckpointError: the text names no such thing.
+      CheckpointError: the text names something else.
     """
-    found = object_named("--definition", text)
-    definitions = list(found.values()) if isinstance(found, Mapping) else [found]
+    named_object = object_named("--definition", text)
+    is_dict = isinstance(named_object, Mapping)
+    definitions = list(named_object.values()) if is_dict else [named_object]
     wrong = [type(value).__name__ for value in definitions if not isinstance(value, _KINDS)]
     if wrong or not definitions:
+        kind = f"of type `{wrong[0]}`" if wrong else "an empty dict"
         raise CheckpointError(
-            f"--definition {text}: this is {(wrong or ['an empty dict'])[0]}, not a definition such"
-            " as optim.Adam(learning_rate=0.001), nor an optax transformation, nor a dict of such"
-            " by the paths of the optimizers."
+            f"--definition {text} is {kind}. Name a definition such as"
+            " `optim.Adam(learning_rate=0.001)`, an optax transformation, or a dict of these by the"
+            " paths of the optimizers."
         )
-    return found
+    return named_object
 
 
 def parameters_named(text: str) -> Any:
-    """A tree of parameters, or of their shapes, or a dict of such.
+    """The tree of parameters or of their shapes, or the dict of such trees, that a text names.
 
     Raises:
-      CheckpointError: the text names no such thing.
+      CheckpointError: the text names something else.
     """
-    found = object_named("--like", text)
-    leaves = jax.tree.leaves(found)
+    params = object_named("--like", text)
+    leaves = jax.tree.leaves(params)
     wrong = [type(leaf).__name__ for leaf in leaves if not hasattr(leaf, "shape")]
     if wrong or not leaves:
+        kind = f"with leaves of type `{wrong[0]}`" if wrong else "without leaves"
         raise CheckpointError(
-            f"--like {text}: this is a tree of {(wrong or ['nothing'])[0]}, not of parameters, such"
-            " as model.init(...)['params']."
+            f"--like {text} is a tree {kind}. Name a tree of parameters, such as"
+            " `model.init(...)['params']`."
         )
-    return found
+    return params

@@ -32,12 +32,12 @@ For your own program:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Say what the demo does; there are no options."""
+    """Declare no options, only the text that says what the demo does."""
     parser.epilog = _EPILOG
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Go all the way; 0 if both runs end on the same bits."""
+    """Run all steps of the demo; returns 0 if both runs end on the same bits."""
     del arguments
     from flaxoptim_compat.cli import demo_steps
 
@@ -48,9 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
             )
             return 2
         demo_steps.prepare(_FOLDER)
-        is_same = demo_steps.all_the_way(_FOLDER)
+        is_same = demo_steps.run_all(_FOLDER)
     except OSError as error:
-        print_error(f"Cannot write {_FOLDER} ({error.strerror}): start in a folder of your own.")
+        print_error(
+            f"The folder {_FOLDER} cannot be written: {error.strerror}. Start the demo in a folder"
+            " of your own."
+        )
         return 2
     except demo_steps.Failure as failure:
         print_error(failure)

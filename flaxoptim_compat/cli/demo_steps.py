@@ -28,7 +28,7 @@ _NOT_ON_THE_PATH = """
 `python` stands for {python} here,
 and `flaxoptim-compat` for the same with -m flaxoptim_compat."""
 
-# Of the command that rewrite prints.
+# The paths in the command that rewrite prints, and those of the demo.
 _TO_FILL_IN = " OLD NEW "
 _FILLED_IN = " old_run new_run/checkpoint_200 "
 
@@ -38,10 +38,10 @@ class Failure(Exception):
 
 
 def prepare(folder: Path) -> None:
-    """Put the program there, and a copy of it.
+    """Write the program of the demo into a folder, and a copy that stays as it is.
 
     Raises:
-      OSError: that cannot be.
+      OSError: the folder cannot be written.
     """
     folder.mkdir(exist_ok=True)
     for name in ("train.py", "train_2021.py"):
@@ -49,8 +49,8 @@ def prepare(folder: Path) -> None:
             file.write(PROGRAM.read_bytes())
 
 
-def all_the_way(folder: Path) -> bool:
-    """Run one command after the other; returns whether both runs end on the same bits."""
+def run_all(folder: Path) -> bool:
+    """Run the commands one after the other; returns whether both runs end on the same bits."""
     print_text(_BEGINNING)
     typed = shutil.which("flaxoptim-compat") or ""
     if Path(typed).parent != Path(sys.executable).parent:
@@ -106,11 +106,11 @@ def _run(
     Args:
       folder: of the demo, in which it runs.
       command: its text.
-      status: the exit status that it is to have.
-      stdout: as for ``subprocess.run``. What it prints there is seen at once if None.
+      status: the exit status that the command is to have.
+      stdout: as for ``subprocess.run``; with None the user sees the output at once.
 
     Raises:
-      Failure: it has another one.
+      Failure: the command has another exit status.
     """
     _show(command)
     program, *arguments = shlex.split(command)
@@ -128,8 +128,8 @@ def _run(
     if done.returncode != status:
         print_text(done.stderr)
         raise Failure(
-            f"This command was to end with exit status {status}, and ended with"
-            f" {done.returncode}. See flaxoptim-compat status."
+            f"The command ended with exit status {done.returncode} instead of {status}. Run"
+            " flaxoptim-compat status, which names conflicts."
         )
     return done
 
@@ -156,7 +156,7 @@ def compare(folder: Path) -> bool:
 
 
 def _draw(folder: Path, old: NDArray[Any], new: NDArray[Any], start: int) -> bool:
-    """Draw the losses of both runs, if there is matplotlib; returns whether."""
+    """Draw the losses of both runs; returns False without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -164,8 +164,8 @@ def _draw(folder: Path, old: NDArray[Any], new: NDArray[Any], start: int) -> boo
     figure = Figure(figsize=(7, 3.5), layout="constrained")
     axes = figure.add_subplot()
     axes.plot(old, color="#56b4e9", linewidth=6, alpha=0.5, label="the old program, unedited")
-    rest = range(start, len(old))
-    axes.plot(rest, new, color="black", linewidth=1, label="the new one, from the checkpoint")
+    steps = range(start, len(old))
+    axes.plot(steps, new, color="black", linewidth=1, label="the new one, from the checkpoint")
     axes.set(xlabel="step", ylabel="loss")
     axes.spines[["right", "top"]].set_visible(False)
     axes.legend(frameon=False)

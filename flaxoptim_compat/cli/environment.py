@@ -68,7 +68,7 @@ def disable(arguments: argparse.Namespace) -> int:
     if path is None:
         print_text(f"Nothing to do: {sys.prefix} is not enabled.")
     else:
-        print_text(f"Deleted {path}. Programs that start from now on are served nothing.")
+        print_text(f"Deleted {path}. Programs that start from now on have no flax.optim.")
     return 0
 
 

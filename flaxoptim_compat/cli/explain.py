@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the pages, one after the other, or the list; 2 if there is no such rule."""
+    """Print the pages of the rules, or the list of all; returns 2 if there is no such rule."""
     from flaxoptim_compat.migrate.rules import rule_modules
 
     rules = {each.rule.code: each.rule for each in rule_modules().values()}

@@ -54,7 +54,7 @@ Each form has its own help: flaxoptim-compat parity record --help
 Exit status: 0 if the two sides are equal, 1 if they differ, 2 if one of them fails."""
 
 _OPTIONS = ("params", "steps", "tolerance", "report")
-# Which of them mean nothing before the name of a form.
+# The options that a form does not take, or takes only after its name.
 _REFUSED = {"record": _OPTIONS, "replay": ("params",), "survey": _OPTIONS}
 
 
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     words = parser.add_argument(
         "words", metavar="OLD", nargs=argparse.PARSER, action=_Form, const=forms
     )
-    # But for --all; and the usage shows them.
+    # `--all` needs no words, and the usage shows the others.
     words.required, words.help = False, argparse.SUPPRESS
     parser.set_defaults(parser=parser)
 
@@ -158,7 +158,7 @@ class _Form(argparse.Action):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the form that was asked for; the exit status."""
+    """Run the form that was asked for; returns the exit status."""
     form, parser = arguments.form, arguments.parser
     if form is None:
         parser.error("the following arguments are required: OLD")

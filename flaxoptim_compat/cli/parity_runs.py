@@ -28,12 +28,12 @@ _DELAY = 1.0
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a form, and print what it finds; the exit status."""
+    """Run a form and print its report; returns the exit status."""
     try:
         return _survey() if arguments.form == "survey" else _reported(arguments)
     except (NamingError, ParityError) as error:
         place = place_of(error)
-        print_error(error if place in str(error) else f"{error}\nThat was at {place}.")
+        print_error(error if place in str(error) else f"{error}\nThe error came from {place}.")
     except Exception as error:
         # Python would end with 1, which says that two sides part.
         print_error(failure(error))
@@ -41,15 +41,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _survey() -> int:
-    """Print every optimizer beside optax's namesake and beside ours; 1 if ours parts."""
+    """Print every optimizer beside its namesake and ``to_optax``; returns 1 if the latter parts."""
     with Progress("optimizers", _DELAY) as progress:
-        found = matrix(progress)
-    print_text(str(found))
-    return 0 if found.equal else 1
+        survey = matrix(progress)
+    print_text(str(survey))
+    return 0 if survey.equal else 1
 
 
 def _reported(arguments: argparse.Namespace) -> int:
-    """Compare two sides, print the report and save it."""
+    """Compare two sides, print the report and save it; returns 1 if the sides differ."""
     path: Path | None = arguments.report
     if path is not None:
         check(path)
@@ -113,18 +113,21 @@ def _parameters(text: str | None, sides: dict[str, Any], code: NamedCode) -> Any
 
 
 def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
-    """The counterpart of OLD, what to call it, and what there is to say about the choice."""
+    """The counterpart of OLD, the name of that side, and a note on the choice."""
     definition = old.optimizer_def if is_optimizer(old) else old
     if not is_definition(definition):
         raise ParityError(
-            f"{text} is no definition of flax.optim, and no Optimizer: name what to compare it"
-            " with, as NEW."
+            f"{text} is neither a definition of flax.optim nor an Optimizer: name the other side"
+            " as NEW."
         )
     kind = type(definition).__name__
     if not isinstance(definition, optim.OptimizerDef):
         ours = counterpart(old, optim)
         if ours is None:
-            raise ParityError(f"{text}: this package has no {kind}. Name what to compare it with.")
+            raise ParityError(
+                f"{text} is a `{kind}`, which flaxoptim_compat.optim does not have: name the other"
+                " side as NEW."
+            )
         return ours, f"flaxoptim_compat.optim.{kind}", ""
     theirs, note = _genuine(old, kind, params)
     if theirs is not None:

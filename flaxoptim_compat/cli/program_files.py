@@ -59,7 +59,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     """The task of a run, by its options and the user's settings.
 
     Raises:
-      SettingsError: one of them means nothing.
+      SettingsError: an option or a setting has a value without a meaning.
     """
     from flaxoptim_compat.migrate.program.releases import releases
     from flaxoptim_compat.migrate.rules import rule_modules
@@ -67,27 +67,27 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     from flaxoptim_compat.migrate.run.examination import Task
     from flaxoptim_compat.observation.places import FOLDER, read
 
-    found = settings.read_settings(arguments.paths[0])
-    # What is asked for on the command line is asked for now.
+    chosen = settings.read_settings(arguments.paths[0])
+    # The command line goes before the settings in the file.
     if arguments.select is not None:
-        found = found._replace(select=arguments.select)
+        chosen = chosen._replace(select=arguments.select)
     if arguments.ignore is not None:
-        found = found._replace(ignore=(*found.ignore, *arguments.ignore))
-    codes = tuple(rule_modules())
-    for name, those in (("select", found.select), ("ignore", found.ignore)):
-        settings.check_codes(those, codes, name)
-    for pattern, those in found.per_file_ignores:
-        settings.check_codes(those, codes, f"per-file-ignores of {pattern!r}")
+        chosen = chosen._replace(ignore=(*chosen.ignore, *arguments.ignore))
+    known = tuple(rule_modules())
+    for name, codes in (("select", chosen.select), ("ignore", chosen.ignore)):
+        settings.check_codes(codes, known, name)
+    for pattern, codes in chosen.per_file_ignores:
+        settings.check_codes(codes, known, f"per-file-ignores of {pattern!r}")
     try:
-        # The last one for a package counts.
-        wanted = releases([*found.versions, *(arguments.versions or ())])
+        # The last version of a package counts.
+        wanted = releases([*chosen.versions, *(arguments.versions or ())])
     except ValueError as error:
         raise settings.SettingsError(f"for: {error}") from error
     folder = Path(FOLDER)
     uses = read(folder) if target == "optax" and folder.is_dir() else None
     # Asked for without importing it, which takes seconds.
     has_tensorflow = importlib.util.find_spec("tensorflow") is not None
-    return Task(target, codes, found, accept_changes, wanted, uses, has_tensorflow)
+    return Task(target, known, chosen, accept_changes, wanted, uses, has_tensorflow)
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 _WIDTH = 30
-# Of what is worked on: its end, such that all stands in a line of 80.
+# So many characters of the end of a path, such that the bar fits a line of 80.
 _LONGEST = 26
 
 
 @contextlib.contextmanager
 def spinning(text: str) -> Iterator[None]:
-    """Show on a terminal that something runs, of which nobody knows how long it takes."""
+    """Show a spinner on a terminal while something runs that may take any time."""
     if not sys.stderr.isatty():
         yield
         return
@@ -36,7 +36,7 @@ class Progress:
 
     Args:
       unit: what is counted.
-      delay: show nothing for so many seconds; what is done by then needs no bar.
+      delay: show nothing for so many seconds; work that is done by then needs no bar.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Progress:
         self._unit = unit
         self._now: tuple[int, int, str] = (0, 0, "")
         self._bar: Bar | None = None
-        # What is read for long says nothing meanwhile, so the clock begins to show it.
+        # A long read reports nothing meanwhile, so a clock starts the bar.
         self._clock = threading.Timer(delay, self._begin)
         self._clock.daemon = True
 
@@ -95,7 +95,7 @@ class Progress:
         columns.append(TextColumn("{task.description}", markup=False))
         bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
         bar.add_task("", total=None)
-        # From now on each call tells it; what came before is told here.
+        # Later calls update the bar themselves; this is the last one before.
         self._bar = bar
         self._tell(bar)
         bar.start()

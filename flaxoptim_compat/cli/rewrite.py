@@ -79,14 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Work out what is to change, and show it or write it."""
+    """Work out the changes, and show or write them; returns the exit status."""
     from flaxoptim_compat.migrate.editing.journal import JournalError, only_run
     from flaxoptim_compat.migrate.editing.one_change import VerificationError
     from flaxoptim_compat.migrate.program.loading import FoundFiles
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify and not arguments.write:
-        arguments.error("--verify goes with --write: it is about files that have changed.")
+        arguments.error("--verify goes with --write: the command runs again once files changed.")
     if arguments.accept_changes and arguments.to != "optax":
         arguments.error("--accept-changes goes with --to optax: --to shim changes no number.")
     report: Report | None = None
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 _OTHER_CHECKPOINTS = """\
 The rewritten program restores TrainStates. If the command finds a checkpoint that it wrote
-before the rewrite, give it an empty folder each time, or convert the checkpoint."""
+before the rewrite, have it write to an empty folder each time, or convert the checkpoint."""
 
 
 # In a notebook a line begins behind a quotation mark.
@@ -214,7 +214,7 @@ def _write(
     outcome = one_change.Outcome([], [])
     if proof is not None and changes:
         proof.changes = changes
-        _print_aside("Should this be killed, the next rewrite here first puts all files back.")
+        _print_aside("If this run is killed, the next rewrite here first puts all files back.")
     if changes:
         outcome = one_change.write(changes, journal(), proof, _print_aside)
     removed = remove_unfinished(report.unfinished)
@@ -241,14 +241,14 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
     texts = [each.new for each in report.files if each.new is not None]
     needing = list(that_need_run(report.imported))
     if report.unread:
-        yield "Next: mend what was not read, which the lines above name, and run rewrite again."
+        yield "Next: mend the files that were not read (see the lines above), and rewrite again."
     elif report.left:
-        yield "Next: do what was left, which the lines above name, and run rewrite again."
+        yield "Next: change the places that are left (see the lines above), and rewrite again."
     if needs_run(report):
-        yield "Until then the program may need: flaxoptim-compat run"
+        yield "Until then the program may run only with: flaxoptim-compat run"
     if names and not (report.unread or report.left):
-        yield "Next: run the program, or its tests, with flaxoptim-compat run, as --verify did: it"
-        yield f"still uses {', '.join(names)}."
+        yield "Next: run the program, or its tests, with flaxoptim-compat run, as --verify did: the"
+        yield f"program still uses {', '.join(names)}."
     elif needing or report.unread or report.left:
         yield from needing
     elif target == "shim":
@@ -263,8 +263,8 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
         needs = "needs" if still == 1 else "need"
         yield f"Keep flaxoptim_compat installed: {still:,} of these files {needs} it."
     if proof is not None and any(map(_has_old_numbers, proof.commands)):
-        yield "The command had the random numbers of before jax 0.5, both times. With python they"
-        yield "are today's. To keep the old ones, add this line where the program begins:"
+        yield "Both runs of the command drew the random numbers of before jax 0.5. With python, a"
+        yield "seed gives today's. To keep the old numbers, add this line where the program begins:"
         yield 'jax.config.update("jax_threefry_partitionable", False)'
     if target == "optax" and report.conversions:
         yield from _conversions(report)
@@ -310,12 +310,12 @@ def _conversions(report: Report) -> Iterator[str]:
             yield f"# {', '.join(places)}"
         yield command
     if any("MODULE:TX" in each for each in lines):
-        yield "MODULE:TX is the new transformation, or a function in MODULE.py that returns it."
+        yield "MODULE:TX is the new transformation, or a function in MODULE.py that returns that."
     if any("=VALUE" in each for each in lines):
-        yield "Write for VALUE what the program has there: the TrainState depends on it."
+        yield "Replace VALUE by the value in the program: the TrainState depends on it."
     if any("MODULE:DEFINITION" in each for each in lines):
-        yield "MODULE:DEFINITION is the definition, which stays, or a function in MODULE.py that"
-        yield "returns it."
+        yield "MODULE:DEFINITION is the definition, which is left in the program, or a function in"
+        yield "MODULE.py that returns the definition."
 
 
 def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
@@ -329,7 +329,7 @@ def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
 
 @contextlib.contextmanager
 def _running(text: str) -> Iterator[None]:
-    """Say what is being run, and on a terminal that it still runs."""
+    """Print the command that runs, and show a spinner on a terminal until the command ends."""
     from flaxoptim_compat.cli import progress
 
     _print_aside(text)

@@ -24,7 +24,7 @@ the program or JAX_THREEFRY_PARTITIONABLE chooses. The environment variable
 FLAXOPTIM_COMPAT_RANDOM=then does the same, also with enable."""
 
 
-# How many names the line at the end has.
+# So many legacy names stand in the line at the end.
 _NAMES = 3
 
 
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     program = arguments.script if arguments.module is None else ["-m", *arguments.module]
     if program in ([], ["-m"]):
-        arguments.error("which program? Name a script, or a module after -m.")
+        arguments.error("the program is missing: name a script, or a module after -m.")
     existing = installing.existing_flax_optim()
     if existing is not None:
         print_error(

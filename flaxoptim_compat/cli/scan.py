@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "List where a program uses flax.optim and other removed names, and what replaces them"
 
-# Of paths in a command that is printed. It is copied, so it is never folded.
+# The longest paths in the command that is printed, which people copy and which is never folded.
 _LONGEST_PATHS = 40
 
 _EPILOG = f"""\
@@ -54,11 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the files, and print what was found."""
+    """Read the files and print the findings; returns the exit status."""
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.statistics and arguments.format != "text":
-        arguments.error("--statistics is text; with another --format, count what it lists.")
+        arguments.error("--statistics prints text: with another --format, count its findings.")
     try:
         report = program_files.run_over(arguments, program_files.task_for(arguments))
     except SettingsError as error:
@@ -90,13 +90,13 @@ def _rewrite(arguments: argparse.Namespace) -> str:
         paths = "PATH"
     options = [
         word
-        for name, given in (
+        for name, values in (
             ("--select", arguments.select),
             ("--ignore", arguments.ignore),
             ("--for", arguments.versions),
         )
-        if given
-        for word in (name, ",".join(given))
+        if values
+        for word in (name, ",".join(values))
     ]
     return " ".join(["flaxoptim-compat rewrite", paths, *map(shlex.quote, options)])
 

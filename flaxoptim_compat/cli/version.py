@@ -12,11 +12,11 @@ OPTIONAL = ("orbax-checkpoint", "chex")
 
 
 def text() -> str:
-    """A line each for this package, Python, what it needs, what may be there, and the platform.
+    """A line for each package that this one needs or can use, and one for the platform.
 
-    What is too old, or missing, says what is needed.
+    The line of a package that is too old or missing says which version is needed.
     """
-    # What is imported says its version itself: a checkout may be newer than its installation.
+    # The imported package knows its own version: a checkout may be newer than the installed one.
     lines = [f"flaxoptim-compat {__version__}"]
     versions = {name: allowed.version_of(name) for name in (*allowed.OLDEST, *OPTIONAL)}
     unfit = allowed.too_old(versions)

@@ -213,8 +213,8 @@ def test_every_format(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
         ("now", "--like now: NameError: name 'now' is not defined. An expression can use"),
         ("now:missing", "AttributeError"),
         ("now:fails", "now.py:2: division by zero"),
-        ("now:nothing", "a tree of nothing, not of parameters"),
-        ("now:texts", "a tree of str, not of parameters"),
+        ("now:nothing", "a tree without leaves. Name a tree of parameters"),
+        ("now:texts", "a tree with leaves of type `str`. Name a tree of parameters"),
     ],
 )
 def test_what_names_no_parameters(

@@ -81,7 +81,7 @@ def test_only_old(capsys: pytest.CaptureFixture[str]) -> None:
 def test_only_old_needs_a_definition(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(NEW) == 2
     out, err = capsys.readouterr()
-    assert out == "" and "name what to compare it with, as NEW." in " ".join(err.split())
+    assert out == "" and "name the other side as NEW." in " ".join(err.split())
 
 
 def test_sides_in_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,7 +116,10 @@ def test_sides_in_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     ("sides", "said"),
     [
         (["optim.Momentum("], "optim.Momentum(: the text is no Python expression"),
-        ([OLD, "bad.py:step_fails"], "failed in a step: ValueError: no That was at {}/bad.py:4."),
+        (
+            [OLD, "bad.py:step_fails"],
+            "failed in a step: ValueError: no The error came from {}/bad.py:4.",
+        ),
         ([OLD, "bad:init_fails"], "bad:init_fails: ZeroDivisionError at {}/bad.py:7: division"),
         ([OLD, "np"], "flaxoptim-compat: np: <module"),
         (["3", NEW], "flaxoptim-compat: 3: 3 cannot be compared; give a definition"),

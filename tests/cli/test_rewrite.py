@@ -72,7 +72,7 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
         (
             "shim",
             f"import flax.linen as nn\nnn.LSTMCell()\n{OLD}",
-            "Next: do what was left, which the lines above",
+            "Next: change the places that are left (see the lines above)",
         ),
     ],
 )
@@ -108,7 +108,7 @@ def test_what_works_on_the_shim_as_it_is_was_not_dealt_with(rewrite: Rewrite) ->
 def test_a_command_that_finds_a_checkpoint_of_before(rewrite: Rewrite) -> None:
     done = rewrite("--write", "--verify", "grep -q optim.Adam a.py", to="optax", a=RESTORES)
     assert done.status == 2 and read("a.py") == RESTORES
-    assert "give it an empty folder each time" in done.errors
+    assert "have it write to an empty folder each time" in done.errors
     done = rewrite("--write", "--verify", "grep -q optim.Adam a.py", to="shim", a=RESTORES)
     assert "an empty folder" not in done.errors
     done = rewrite("--write", "--verify", "false", to="optax", a=RESTORES)
@@ -356,13 +356,13 @@ def test_who_needs_run_until_then(
 ) -> None:
     made = "\n\ndef made(p):\n    return optim.Adam(0.1).create(p)\n"
     output = rewrite("--write", to=target, a=f"from flax import optim\n{left}{made}").output
-    assert "Next: do what was left" in output
+    assert "Next: change the places that are left" in output
     assert ("Until then" in output) is needs_run
 
 
 def test_a_file_that_is_not_read_comes_first(rewrite: Rewrite) -> None:
     output = rewrite("--write", to="shim", a=OLD, b="from flax import optim\n(\n").output
-    assert "Next: mend what was not read" in output and "Next: run" not in output
+    assert "Next: mend the files that were not read" in output and "Next: run" not in output
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,10 @@ def test_a_script_that_starts_two_programs_and_a_test(rewrite: Rewrite) -> None:
     assert "optim." not in read("train.py")
     assert "4 optimizers, 14 steps: the same bits before and after.\n" in done.output
     # A lost name that the program looks up is no name in its text.
-    assert "with flaxoptim-compat run, as --verify did: it\nstill uses jax.tree_map." in done.output
+    assert (
+        "with flaxoptim-compat run, as --verify did: the\nprogram still uses jax.tree_map."
+        in done.output
+    )
     assert "trained" not in done.output + done.errors
     assert [line for line in done.errors.splitlines() if re.match("Before|After", line)] == [
         f"{when}: {command}" for when in ("Before", "After") for command in commands

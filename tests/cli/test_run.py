@@ -125,7 +125,7 @@ def test_where_there_is_no_program_only_python_says_so(
 def test_no_program(arguments: Sequence[str], tmp_path: Path) -> None:
     done = compat(["run", *arguments], tmp_path)
     assert done.returncode == 2
-    assert "which program? Name a script, or a module after -m." in done.stderr
+    assert "the program is missing: name a script, or a module after -m." in done.stderr
     assert (
         "usage: flaxoptim-compat run [-h] [--only-optim] [--observe] [--random then]" in done.stderr
     )
