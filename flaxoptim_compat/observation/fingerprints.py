@@ -1,4 +1,4 @@
-"""Arrays in a few bytes: whether two are the same, and if not, about how far apart they are."""
+"""Fingerprints of arrays: a few bytes that tell whether two arrays are equal, or how far apart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 # How many numbers stand for an array. A smaller one is kept as it is.
 NUMBERS = 128
-# The signs of a block; see ``sketch``.
+# So many elements have signs of their own; see ``sketch``.
 _BLOCK = 1 << 16
 
 
@@ -70,17 +70,16 @@ def fingerprint(array: Array, bits: bytes) -> Fingerprint:
 
 
 def sketch(array: Array) -> Array:
-    """The array itself, if it has few elements, or that many sums of its elements.
+    """The array itself if it has at most ``NUMBERS`` elements, else that many sums of elements.
 
-    Each element goes into one sum, with a sign drawn once and for all. The difference of two
-    sketches is the sketch of the difference, since sums are linear; and the square of a number in
-    it is, on average over signs, the sum of the squares of the differences that went into it:
-    products of two of them cancel, as often as not. So two sketches tell how far two arrays are
-    apart, to some per cent, though neither array was kept. Fewer bits than the array has are never
-    enough for "the same", which is for the hash to say.
+    Each element goes into one sum, with a random sign that is always the same. Sums are linear, so
+    the difference of two sketches is the sketch of the difference of the arrays. The square of one
+    of its numbers is, on average over signs, the sum of the squared differences in that sum, since
+    their products cancel. So two sketches tell to some per cent how far two arrays are apart,
+    though neither array was kept. They never prove that two arrays are equal: the hash does.
 
-    The sign of an element is that of its place in a block times that of its block, so that no more
-    than a block of signs is in memory. A complex number counts as two.
+    The sign of an element is that of its place in a block times that of its block, so that only one
+    block of signs is in memory. A complex number counts as two.
     """
     parts = list(_blocks(array))
     if sum(part.size for part in parts) <= NUMBERS:

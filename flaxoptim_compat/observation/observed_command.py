@@ -14,14 +14,14 @@ from flaxoptim_compat.observation.places import Uses
 from flaxoptim_compat.observation.records import Record
 
 
-class Run(NamedTuple):
-    """The outcome of a command, and what its processes recorded.
+class ObservedRun(NamedTuple):
+    """The outcome of a command, and the records of its processes.
 
     Args:
-      status: its exit status.
-      output: what it printed.
-      record: what its processes showed of the numbers of optimizers.
-      uses: where they used optimizers of flax.optim.
+      status: the exit status.
+      output: what the command printed.
+      record: the states of optimizers in its processes.
+      uses: where its processes used optimizers of flax.optim.
     """
 
     status: int
@@ -30,10 +30,10 @@ class Run(NamedTuple):
     uses: Uses = Uses()
 
 
-def run(command: str) -> Run:
-    """Run a command by the shell, in the current directory.
+def run(command: str) -> ObservedRun:
+    """Run a command by the shell, in the current directory, and observe its processes.
 
-    Its processes are those that ``flaxoptim-compat run`` would make: they have the lost names.
+    As under ``flaxoptim-compat run``, the processes have the lost names.
     """
     with tempfile.TemporaryDirectory(prefix="flaxoptim-compat-") as folder:
         environment = child_environment(os.environ, (), era=True, names=0)
@@ -47,4 +47,4 @@ def run(command: str) -> Run:
             check=False,
         )
         record, uses = records.read(Path(folder)), places.read(Path(folder))
-    return Run(done.returncode, done.stdout.decode(errors="replace"), record, uses)
+    return ObservedRun(done.returncode, done.stdout.decode(errors="replace"), record, uses)

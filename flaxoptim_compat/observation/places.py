@@ -21,8 +21,8 @@ FOLDER = ".flaxoptim_compat"
 SUFFIX = ".uses"
 
 
-# Kinds of parameters of which not every TrainState can be made: a single array, an object that does
-# not know what `in` means, and whole numbers among others.
+# Kinds of parameters of which not every TrainState can be made: a single array, an object without
+# `in`, and trees with integers among the leaves.
 ARRAY, OBJECT, WHOLE = "array", "object", "whole numbers"
 
 
@@ -35,7 +35,7 @@ class Position:
       line: where the expression begins; Python 3.10 knows no more than this.
       end_line: where it ends; 0 if that is not known.
       end_column: behind its last character, in bytes of UTF-8.
-      digest: of the text of the file, once it is read back.
+      digest: that of the text of the file, known once the use is read back.
     """
 
     file: str
@@ -51,12 +51,12 @@ class Seen:
 
     Args:
       position: the attribute or, of what is made, the call.
-      of: what was asked: an optimizer or a definition; or that a definition was made there, or an
-        optimizer created.
-      name: the attribute; of a definition that was made its class; of what an optimizer was created
-        for, the kind of parameters.
-      made: where the definition was made that the object has or is; None: in none of the files.
-      axis: that over which an optimizer averages its gradients, since it replicated itself.
+      of: ``optimizer`` or ``definition``: the object that the program reads an attribute from;
+        ``made``: the program makes a definition; ``created``: the program creates an optimizer.
+      name: the attribute; with ``made``, the class of the definition; with ``created``, the kind of
+        the parameters.
+      made: where the definition of the object was made; None if in none of the files.
+      axis: the axis over which a replicated optimizer averages its gradients.
     """
 
     position: Position
@@ -82,11 +82,11 @@ class Uses:
     @functools.cached_property
     def files(self) -> Mapping[str, frozenset[str]]:
         """The files with places in them, each with the digests of the texts that were run."""
-        found: dict[str, set[str]] = {}
-        for each in self.seen:
-            for position in filter(None, (each.position, each.made)):
-                found.setdefault(position.file, set()).add(position.digest)
-        return {file: frozenset(digests) for file, digests in found.items()}
+        by_file: dict[str, set[str]] = {}
+        for use in self.seen:
+            for position in filter(None, (use.position, use.made)):
+                by_file.setdefault(position.file, set()).add(position.digest)
+        return {file: frozenset(digests) for file, digests in by_file.items()}
 
     def is_of(self, file: str, digest: str) -> bool:
         """True if the file was run with this digest."""
@@ -98,41 +98,46 @@ class Uses:
         Args:
           digests: of files, by their full paths.
         """
-        now = {file: each for file, each in digests.items() if self.is_of(file, each)}
+        today = {file: text for file, text in digests.items() if self.is_of(file, text)}
 
         def is_past(position: Position | None) -> bool:
-            return position is not None and now.get(position.file) not in (None, position.digest)
+            return position is not None and today.get(position.file) not in (None, position.digest)
 
         return Uses(
             frozenset(
-                each for each in self.seen if not is_past(each.position) and not is_past(each.made)
+                use for use in self.seen if not is_past(use.position) and not is_past(use.made)
             )
         )
 
 
 def from_here(file: str) -> str:
-    """A file as people call it: from the current folder, if it is below."""
+    """The path of a file from the current folder, if the file is below it."""
     inside = os.path.relpath(file)
     return file if inside.startswith(os.pardir) else inside
 
 
 def digest(content: bytes) -> str:
-    """The SHA-256 hash of a content, which tells it from others."""
+    """The SHA-256 hash of the content of a file."""
     return hashlib.sha256(content).hexdigest()
 
 
-def line_of(one: Seen | tuple[str, str]) -> bytes:
-    """A line of the file of a process: a place, or a file and its digest."""
-    if isinstance(one, Seen):
-        made = None if one.made is None else dataclasses.astuple(one.made)
-        entry = ["seen", dataclasses.astuple(one.position), one.of, one.name, made, one.axis]
-    else:
-        entry = ["file", *one]
+def line_of_use(use: Seen) -> bytes:
+    """The line on a use, in the file of a process."""
+    made = None if use.made is None else dataclasses.astuple(use.made)
+    return _line("seen", dataclasses.astuple(use.position), use.of, use.name, made, use.axis)
+
+
+def line_of_file(file: str, content: bytes) -> bytes:
+    """The line on a source file, with the digest of its content, in the file of a process."""
+    return _line("file", file, digest(content))
+
+
+def _line(*entry: Any) -> bytes:
     return f"{json.dumps(entry)}\n".encode()
 
 
 def new_folder() -> Path:
-    """The folder in which runs of programs here keep what they saw; git does not look into it."""
+    """Make the folder in which ``run --observe`` keeps uses; git ignores it."""
     folder = Path.cwd() / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / ".gitignore").write_text("*\n")
@@ -144,8 +149,8 @@ def read(folder: Path) -> Uses:
     seen: set[Seen] = set()
     for file in folder.rglob(f"*{SUFFIX}"):
         digests: dict[str, str] = {}
-        for line in file.read_bytes().split(b"\n")[:-1]:  # what has no end was cut off
-            with contextlib.suppress(ValueError):  # of no use, whoever wrote it
+        for line in file.read_bytes().split(b"\n")[:-1]:  # a line without an end was cut off
+            with contextlib.suppress(ValueError):  # a damaged line is of no use
                 seen |= _seen(json.loads(line), digests)
     return Uses(frozenset(seen))
 
@@ -153,12 +158,12 @@ def read(folder: Path) -> Uses:
 def _seen(entry: Any, digests: dict[str, str]) -> set[Seen]:
     """The use that a line tells of, if any; the digest of a file goes into ``digests``."""
     match entry:
-        case ["file", str(name), str(of)]:
-            digests[name] = of
-        case ["seen", [*position], ("optimizer" | "definition" | "made" | "created") as of, *rest]:
-            name, made, axis = rest
-            place = None if made is None else _position(made, digests)
-            return {Seen(_position(position, digests), of, name, place, axis)}
+        case ["file", str(name), str(digest_of_file)]:
+            digests[name] = digest_of_file
+        case ["seen", [*position], ("optimizer" | "definition" | "made" | "created") as of, *more]:
+            name, made, axis = more
+            made_at = None if made is None else _position(made, digests)
+            return {Seen(_position(position, digests), of, name, made_at, axis)}
     return set()
 
 

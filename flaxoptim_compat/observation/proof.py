@@ -1,4 +1,4 @@
-"""The proof of a rewrite: commands run before and after, and the numbers of both are compared."""
+"""The proof of a rewrite: the numbers of commands that run before and after it, compared."""
 
 from __future__ import annotations
 
@@ -7,20 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
 from flaxoptim_compat.observation import observed_command
-from flaxoptim_compat.observation.observed_command import Run
+from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.places import Uses
-from flaxoptim_compat.observation.records import Record, State
+from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
-from flaxoptim_compat.observation.trajectories import Comparison, Gap, Parting, compare
+from flaxoptim_compat.observation.trajectories import (
+    ArrayDifference,
+    Comparison,
+    Divergence,
+    compare,
+)
 from flaxoptim_compat.observation.verdict import Verdict
+
+_DIFFER = "The numbers differ after the rewrite."
+_SUSPECTS = "Rewritten lines that may be the cause:"
 
 
 class Proof:
-    """Runs commands before a rewrite and after it, and judges by what their optimizers did.
+    """Runs commands before a rewrite and after it, and compares the steps of their optimizers.
 
     Args:
-      commands: they are run by the shell, in the current directory.
-      running: is told what is being run, and shows it for as long as that takes.
+      commands: the commands, which the shell runs in the current directory.
+      running: shows a text while the block runs.
       run: runs a command, observed.
     """
 
@@ -28,7 +36,7 @@ class Proof:
         self,
         commands: Sequence[str],
         running: Callable[[str], AbstractContextManager[object]],
-        run: Callable[[str], Run] = observed_command.run,
+        run: Callable[[str], ObservedRun] = observed_command.run,
     ) -> None:
         self.commands = commands
         # The files of the rewrite, once it is known.
@@ -39,10 +47,11 @@ class Proof:
         self._run = run
         self._before: list[Record] = []
         self._after: list[Record] = []
-        self._parted: tuple[int, Parting] | None = None
+        # The number of the command whose runs diverge.
+        self._diverging: int | None = None
 
     def before(self) -> Verdict | None:
-        """Run all commands with the program as it is."""
+        """Run all commands with the old program; returns a verdict if one fails."""
         for command in self.commands:
             done = self._observed("Before", command)
             if done.status:
@@ -56,7 +65,7 @@ class Proof:
         return None
 
     def after(self) -> Verdict | None:
-        """Run them with the program as it is to be, and compare."""
+        """Run all commands with the rewritten program; returns a verdict if it must not stay."""
         for number, command in enumerate(self.commands):
             done = self._observed("After", command)
             if done.status:
@@ -66,28 +75,27 @@ class Proof:
                     is_of_command=True,
                 )
             self._after.append(done.record)
-            parting = compare(self._before[number], done.record).parting
-            if parting is not None:
-                self._parted = number, parting
-                return Verdict("The numbers part after the rewrite.", self._told(parting))
+            divergence = compare(self._before[number], done.record).divergence
+            if divergence is not None:
+                self._diverging = number
+                return Verdict(_DIFFER, self._told(divergence))
         return None
 
     def put_back(self, verdict: Verdict) -> Verdict:
-        """Find out whether the program as it was does the same twice, if its numbers part."""
-        if self._parted is None:
+        """The verdict once the old files are back: two runs of the old program may differ too."""
+        if self._diverging is None:
             return verdict
-        number, _ = self._parted
-        done = self._observed("Once more, as it was", self.commands[number])
+        done = self._observed("Once more, as it was", self.commands[self._diverging])
         if done.status:
             return verdict
-        parting = compare(self._before[number], done.record).parting
-        if parting is None:
+        divergence = compare(self._before[self._diverging], done.record).divergence
+        if divergence is None:
             return verdict
-        where = f"{_named(parting.gap)} of step" if parting.gap else "step"
+        where = f"{_named(divergence.difference)} of step" if divergence.difference else "step"
         return Verdict(
-            "The numbers part after the rewrite.",
+            _DIFFER,
             f"Two runs of the program as it was differ too, first in {where}"
-            f" {_step(parting.state)}: fix its seed, then verify again.",
+            f" {_step(divergence.state)}: fix the seed of the program, then verify again.",
         )
 
     @property
@@ -96,37 +104,38 @@ class Proof:
         return sorted({name for record in self._after for name in record.names})
 
     def account(self) -> Iterator[str]:
-        """A few lines that say what was compared."""
+        """The lines on the numbers that were compared, once the rewrite stays."""
         runs = list(zip(self._before, self._after, strict=True))
-        found = [compare(before, after) for before, after in runs]
+        comparisons = [compare(before, after) for before, after in runs]
         for trouble in sorted({each for run in runs for record in run for each in record.trouble}):
-            yield f"Some states could not be noted: {trouble}"
-        if not any(each.optimizers for each in found):
-            ran = "The command" if len(runs) == 1 else "The commands"
-            yield f"{ran} ran no optimizer that moves: nothing was compared."
-            yield "So only the success of the command speaks for the rewrite."
+            yield f"Some states of optimizers could not be recorded: {trouble}"
+        if not any(each.optimizers for each in comparisons):
+            commands = "The command" if len(runs) == 1 else "The commands"
+            yield f"{commands} did no step of an optimizer, so no numbers were compared."
+            yield "Only the exit status speaks for the rewrite. For a proof, verify a training."
             return
-        yield _agreement(found)
+        yield _agreement(comparisons)
 
-    def _observed(self, when: str, command: str) -> Run:
+    def _observed(self, when: str, command: str) -> ObservedRun:
         with self._running(f"{when}: {command}"):
             return self._run(command)
 
-    def _told(self, parting: Parting) -> str:
-        state, gap = parting.state, parting.gap
-        lines = list(dict.fromkeys(map(self._quoted, parting.created or [state])))
-        if gap is not None:
-            lines.append(f"Step {_step(state)}: {_amount(gap)}")
-        elif parting.is_missing:
+    def _told(self, divergence: Divergence) -> str:
+        """The lines that made the optimizer, the difference, and rewritten lines near by."""
+        state, difference = divergence.state, divergence.difference
+        lines = list(dict.fromkeys(map(self._quoted, divergence.created or [state])))
+        if difference is not None:
+            lines.append(f"Step {_step(state)}: {_amount(difference)}")
+        elif divergence.is_missing:
             lines.append(f"Step {_step(state)} is missing after the rewrite.")
         else:
             lines.append(f"Step {_step(state)} is there only after the rewrite.")
-        places = self._after[-1].places.get(state.kind.paths, set())
-        through = rewritten_lines(self.changes, sorted(places))
-        return "\n".join([*lines, *(["Rewritten lines on the way:", *through] if through else [])])
+        places = self._after[-1].places.get(state.optimizer.paths, set())
+        suspects = rewritten_lines(self.changes, sorted(places))
+        return "\n".join([*lines, *([_SUSPECTS, *suspects] if suspects else [])])
 
-    def _quoted(self, state: State) -> str:
-        """The line that made a state, of the program that made it."""
+    def _quoted(self, state: ObservedState) -> str:
+        """The line that made a state, of the old or of the rewritten program."""
         path = os.path.realpath(state.place.file)
         is_new = any(state is each for states in self._after[-1].states.values() for each in states)
         for change in self.changes:
@@ -135,39 +144,42 @@ class Proof:
         return quoted(state.place)
 
 
-def _agreement(found: Sequence[Comparison]) -> str:
-    optimizers = sum(each.optimizers for each in found)
-    steps, every = sum(each.steps for each in found), sum(each.all_steps for each in found)
-    what = f"{optimizers:,} optimizer{'' if optimizers == 1 else 's'}"
-    shown = f"{steps:,}" if steps == every else f"{steps:,} of {every:,}"
-    what += f", {shown} step{'' if every == 1 else 's'}"
-    gaps = [each.worst for each in found if each.worst is not None]
-    if not gaps:
-        return f"{what}: the same bits before and after."
-    worst = max(gaps, key=lambda gap: gap.excess)
+def _agreement(comparisons: Sequence[Comparison]) -> str:
+    """A sentence on how many steps were compared, and how closely they agree."""
+    optimizers = sum(each.optimizers for each in comparisons)
+    steps = sum(each.steps for each in comparisons)
+    all_steps = sum(each.all_steps for each in comparisons)
+    compared = f"{optimizers:,} optimizer{'' if optimizers == 1 else 's'}"
+    shown = f"{steps:,}" if steps == all_steps else f"{steps:,} of {all_steps:,}"
+    compared += f", {shown} step{'' if all_steps == 1 else 's'}"
+    differences = [each.worst for each in comparisons if each.worst is not None]
+    if not differences:
+        return f"{compared}: the same bits before and after."
+    worst = max(differences, key=lambda each: each.excess)
     return (
-        f"{what}: the same within the tolerance. The largest difference is {worst.error:.2g}, in"
-        f" {_named(worst)}, where {worst.allowed:.2g} passes."
+        f"{compared}: the same within the tolerance. The largest difference is {worst.error:.2g},"
+        f" in {_named(worst)}, where {worst.allowed:.2g} is allowed."
     )
 
 
-def _step(state: State) -> str:
+def _step(state: ObservedState) -> str:
     return ", ".join(dict.fromkeys(map(str, state.step)))
 
 
-def _named(gap: Gap | None) -> str:
-    if gap is None:
-        return "a leaf"
-    leaf = gap.leaf or "the parameter"
-    return f"a moment of {leaf}" if gap.is_moment else leaf
+def _named(difference: ArrayDifference) -> str:
+    leaf = difference.leaf or "the parameter"
+    return f"a moment of {leaf}" if difference.is_moment else leaf
 
 
-def _amount(gap: Gap) -> str:
-    shape = " × ".join(map(str, gap.before.shape)) or "one number"
-    off = f"{_named(gap)} ({gap.before.dtype}, {shape}) differs by {gap.error:.2g}"
-    if gap.distance:
-        of = "of its usual size" if gap.is_moment else "of the way that the leaf had come"
-        off += f", which is {gap.error / gap.distance:.2g} {of}"
-    elif gap.before.largest:
-        off += f", with {gap.before.largest:.2g} as its largest value"
-    return f"{off}; {gap.allowed:.2g} passes."
+def _amount(difference: ArrayDifference) -> str:
+    """A sentence on how large a difference is."""
+    before = difference.before
+    shape = " × ".join(map(str, before.shape)) or "one number"
+    amount = f"{_named(difference)} ({before.dtype}, {shape}) differs by {difference.error:.2g}"
+    if difference.distance:
+        part = f"{difference.error / difference.distance:.2g}"
+        whole = "the usual size of the moment" if difference.is_moment else "the distance travelled"
+        amount += f", which is {part} of {whole}"
+    elif before.largest:
+        amount += f", where the largest value is {before.largest:.2g}"
+    return f"{amount}; {difference.allowed:.2g} is allowed."

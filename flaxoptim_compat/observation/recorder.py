@@ -1,21 +1,22 @@
-"""Notes each state of each optimizer of this process, in a file of its own.
+"""Records each state of each optimizer of this process, in a file of its own.
 
-What ``jit``, ``pmap``, ``scan`` and ``replicate`` return is put together on the host as an
-``Optimizer``, or after a rewrite as a ``TrainState``, and so is what a step outside ``jit``
-returns: its ``__init__`` is called, with arrays. There it is noted. Compiled programs stay as they
-are, and of a tracer nothing is asked but that it is one. An array that was donated, or that is not
-all on this machine, is left alone; and no array is given to numpy, since jax would keep that, and
-not use its memory again.
+Results of ``jit``, ``pmap``, ``scan`` and ``replicate``, and of a step outside ``jit``, become an
+``Optimizer`` on the host, or after a rewrite a ``TrainState``: its ``__init__`` is called, with
+arrays, and the state is recorded there. Compiled programs stay as they are, and a tracer is
+recognised but never read. An array that was donated, or that is not all on this machine, is left
+alone; and no array is given to numpy itself, since jax would keep the numpy array and never reuse
+the memory.
 
-A state is noted once, by its step and the bits of its parameters, however often a program looks at
-it again, copies it or puts it together anew. Where an optimizer is created with parameters that
-were seen already, as in the second of two equal trainings, all that follow are noted again.
+A state is recorded once, by its step and the bits of its parameters, however often a program looks
+at the state again, copies it or builds it anew. If an optimizer is created with parameters that
+were seen already, as in the second of two equal trainings, the states of that training are recorded
+again.
 
-What it costs is bounded by leaving out, and the step alone decides on that, so that two runs leave
-out the same. Of parameters of more than ``_BYTES_PER_STEP`` each second, third, ... step is looked
-at, in proportion, after the first few. And what tells how far two states are apart, not only
-whether they are, is kept of fewer and fewer steps. Moments of such parameters are looked at once,
-after the first step.
+The cost is bounded by leaving out states. The step alone decides which, so that two runs leave out
+the same. Parameters of more than ``_BYTES_PER_STEP`` are read at each second, third, ... step, in
+proportion to their size, after the first few. Fingerprints, which tell how far two states are apart
+and not only whether they differ, are kept of fewer and fewer steps. Moments of such parameters are
+read once, after the first step.
 """
 
 from __future__ import annotations
@@ -44,22 +45,24 @@ from flaxoptim_compat.observation.fingerprints import digest, fingerprint
 from flaxoptim_compat.observation.records import SUFFIX
 
 _BYTES_PER_STEP = 1 << 24
-# How many steps are looked at whatever the size, and of how many all is kept.
+# So many first steps are read whatever the size; so many first steps that are read keep
+# fingerprints.
 _FIRST_STEPS, _FIRST_KEPT = 8, 32
-# Of so many states of one kind of parameters it is known that they were seen.
+# So many states of parameters with the same paths and shapes are remembered as seen.
 _REMEMBERED = 100_000
-# A file grows no further.
+# A file gets no more fingerprints from this size on.
 _BYTES_PER_FILE = 1 << 28
-# How many different moments are noted with the same parameters.
+# So many different moments are recorded with the same parameters.
 _MOMENTS_PER_STATE = 4
 
-# Packages whose code runs on behalf of the line of the program that is meant.
+# Packages whose frames stand between a state and the line of the program that makes it.
 _LIBRARIES = ("flaxoptim_compat", "jax", "jaxlib", "flax", "optax", "functools", "dataclasses")
 _CREATE = ("flaxoptim_compat.optim.base", "flax.training.train_state")
 # A step of a legacy optimizer makes a TrainState, which is no state of the program.
 _INSIDE_A_STEP = "flaxoptim_compat.bridge.traced"
 
-_Place = tuple[str, int, str]
+# The fields of ``records.ProgramLine``.
+_Line = tuple[str, int, str]
 
 
 class _Structure(NamedTuple):
@@ -80,11 +83,11 @@ class _Group:
         self.last: list[weakref.ref[Any]] = []
 
 
-class Recorder:
-    """Writes what one process does into a file of a folder.
+class StateRecorder:
+    """Writes the states of optimizers in one process into a file.
 
     Args:
-      folder: the folder; the file appears in it with the first state.
+      folder: the folder in which the file appears with the first state.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -96,7 +99,7 @@ class Recorder:
         self._file: int | None = None
         self._written = 0
         self._groups: dict[Any, _Group] = {}
-        self._places: dict[_Place, int] = {}
+        self._places: dict[_Line, int] = {}
         self._through: set[tuple[Any, int]] = set()
         self._structures: dict[Any, _Structure] = {}
 
@@ -106,18 +109,18 @@ class Recorder:
         self._forget()
 
     def note(self, state: Any) -> None:
-        """Note a state of an optimizer, if it is one with arrays."""
+        """Record a state of an optimizer, unless its leaves are tracers or are not here."""
         try:
             with self._lock:
                 self._note(state)
         except Exception as error:
-            # An observer must not stop what it observes, not even where the command has ended
-            # before its processes, and the folder is gone.
+            # An observer must not stop the program, not even if the command has ended before its
+            # processes, and the folder is gone.
             with contextlib.suppress(OSError):
                 self._write({"trouble": f"{type(error).__name__}: {error}"})
 
     def close(self) -> None:
-        """Say which lost names the process used."""
+        """Write the lost names that the process used, and close the file."""
         usage = sys.modules.get("flaxoptim_compat.legacy.usage")
         if usage is not None and usage.counts:
             with contextlib.suppress(OSError):
@@ -128,53 +131,53 @@ class Recorder:
 
     def _note(self, state: Any) -> None:
         if hasattr(state, "optimizer_def"):
-            parts = state.target, getattr(state.state, "step", -1)
+            params, step = state.target, getattr(state.state, "step", -1)
             moments = getattr(state.state, "param_states", ())
             what = type(state.optimizer_def).__name__
         else:
-            parts = state.params, state.step
+            params, step = state.params, state.step
             moments, what = state.opt_state, ""
-        leaves, treedef = jax.tree.flatten(parts[0])
+        leaves, treedef = jax.tree.flatten(params)
         place, is_created, is_inside = _place()
         if is_inside or not leaves:
             return
-        structure = self._structure(parts[0], treedef)
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, parts[1])):
+        structure = self._structure(params, treedef)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, step)):
             self._pass_through(structure, place)
             return
-        if not all(map(_is_here, (*leaves, parts[1]))):
+        if not all(map(_is_here, (*leaves, step))):
             return
         leaves = [leaves[index] for index in structure.order]
         group = self._group(structure, tuple(map(np.shape, leaves)))
-        step = tuple(map(int, np.ravel(_on_host(parts[1]))))
-        if not is_created and _are(group.last, [*leaves, parts[1]]):
+        steps = tuple(map(int, np.ravel(_on_host(step))))
+        if not is_created and _are(group.last, [*leaves, step]):
             return
-        group.last = _references([*leaves, parts[1]])
-        self._note_in(group, step, leaves, moments, (what, self._number_of(place), is_created))
+        group.last = _references([*leaves, step])
+        self._note_in(group, steps, leaves, moments, (what, self._number_of(place), is_created))
 
     def _note_in(
         self,
         group: _Group,
-        step: tuple[int, ...],
+        steps: tuple[int, ...],
         leaves: list[Any],
         moments: Any,
         about: tuple[str, int, bool],
     ) -> None:
         what, place, is_created = about
         if group.start is None:
-            group.start = step[0]
+            group.start = steps[0]
         size = sum(int(getattr(leaf, "nbytes", 8)) for leaf in leaves)
-        is_looked_at, is_kept = _chosen(abs(step[0] - group.start), size)
-        arrays = list(map(_on_host, leaves)) if is_looked_at else []
+        is_read, is_kept = _chosen(abs(steps[0] - group.start), size)
+        arrays = list(map(_on_host, leaves)) if is_read else []
         digests = list(map(digest, arrays))
-        bits = _hash(digests) if is_looked_at else None
-        key = step, bits
+        bits = _hash(digests) if is_read else None
+        key = steps, bits
         if key in group.seen and is_created:
             group.round += 1
             group.seen.clear()
-        is_cheap = size <= _BYTES_PER_STEP or abs(step[0] - group.start) <= 1
-        its_moments = list(map(_on_host, _floats(moments))) if is_kept and is_cheap else []
-        digests_of_moments = list(map(digest, its_moments))
+        is_cheap = size <= _BYTES_PER_STEP or abs(steps[0] - group.start) <= 1
+        moment_arrays = list(map(_on_host, _floats(moments))) if is_kept and is_cheap else []
+        digests_of_moments = list(map(digest, moment_arrays))
         of_moments = _hash(digests_of_moments)
         known = group.seen.setdefault(key, set())
         if known and (of_moments in known or len(known) >= _MOMENTS_PER_STATE or not is_kept):
@@ -185,7 +188,7 @@ class Recorder:
         line = {
             "state": group.number,
             "round": group.round,
-            "step": step,
+            "step": steps,
             "bits": bits,
             "what": what,
             "place": place,
@@ -193,18 +196,18 @@ class Recorder:
         }
         if is_kept and self._written < _BYTES_PER_FILE:
             line["leaves"] = _fingerprints(arrays, digests)
-            line["moments"] = _fingerprints(its_moments, digests_of_moments)
+            line["moments"] = _fingerprints(moment_arrays, digests_of_moments)
         self._write(line)
 
     def _structure(self, params: Any, treedef: Any) -> _Structure:
-        with contextlib.suppress(TypeError, KeyError):  # what is static in it may have no hash
+        with contextlib.suppress(TypeError, KeyError):  # a static field may have no hash
             return self._structures[treedef]
         paths = [jax.tree_util.keystr(path) for path, _ in _with_paths(params)]
         order = sorted(range(len(paths)), key=paths.__getitem__)
-        found = _Structure(tuple(paths[index] for index in order), tuple(order))
+        structure = _Structure(tuple(paths[index] for index in order), tuple(order))
         with contextlib.suppress(TypeError):
-            self._structures[treedef] = found
-        return found
+            self._structures[treedef] = structure
+        return structure
 
     def _group(self, structure: _Structure, shapes: tuple[tuple[int, ...], ...]) -> _Group:
         key = structure.paths, shapes
@@ -213,14 +216,15 @@ class Recorder:
             self._write({"group": group.number, "paths": structure.paths, "shapes": shapes})
         return self._groups[key]
 
-    def _pass_through(self, structure: _Structure, place: _Place) -> None:
+    def _pass_through(self, structure: _Structure, place: _Line) -> None:
+        """Record that the program traces states at a line."""
         number = self._number_of(place)
         key = structure.paths, number
         if key not in self._through:
             self._through.add(key)
             self._write({"through": structure.paths, "place": number})
 
-    def _number_of(self, place: _Place) -> int:
+    def _number_of(self, place: _Line) -> int:
         if place not in self._places:
             self._places[place] = len(self._places)
             self._write({"place": self._places[place], "at": place})
@@ -233,12 +237,12 @@ class Recorder:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
                 self._file = os.open(self.folder / name, flags, 0o600)
                 self._write({"program": _program()})
-            # At once: a process may end without a word.
+            # Without a buffer: a process may end at any moment.
             self._written += os.write(self._file, json.dumps(line).encode() + b"\n")
 
 
 def _chosen(done: int, size: int) -> tuple[bool, bool]:
-    """Decide whether a state is looked at, and whether more than a hash is kept of it.
+    """Whether the parameters of a state are read, and whether their fingerprints are kept.
 
     Args:
       done: how many steps were done since the first state.
@@ -261,12 +265,12 @@ def _fingerprints(arrays: list[Any], digests: list[bytes]) -> list[Any]:
 
 
 def _with_paths(tree: Any) -> list[tuple[Any, Any]]:
-    found: list[tuple[Any, Any]] = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return found
+    leaves: list[tuple[Any, Any]] = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return leaves
 
 
 def _floats(tree: Any) -> list[Any]:
-    """The moments that can be read, as parameters can be; none if one cannot."""
+    """The moments with fractions; none if one of the leaves cannot be read."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if np.ndim(leaf) > 0]
     if not all(map(_is_here, leaves)):
         return []
@@ -296,11 +300,11 @@ def _on_host(leaf: Any) -> Any:
     if not isinstance(leaf, jax.Array):
         array = np.asarray(leaf)
         return array.astype(_canonical(array.dtype), copy=False)
-    # Through arrays that nobody else has: jax keeps what numpy was given, and donates it no more.
+    # A new array is read: jax keeps the numpy array of an array, and then never donates that.
     count = len(leaf.sharding.device_set)
     if count == 1 or leaf.is_fully_replicated:
         return np.asarray(leaf.addressable_data(0))
-    shards = [leaf.addressable_data(each) for each in range(count)]
+    shards = [leaf.addressable_data(index) for index in range(count)]
     whole = jax.make_array_from_single_device_arrays(leaf.shape, leaf.sharding, shards)
     return np.asarray(whole)
 
@@ -310,7 +314,7 @@ def _canonical(dtype: Any) -> Any:
 
 
 def _references(leaves: list[Any]) -> list[weakref.ref[Any]]:
-    """Weak references, which know these very arrays again; none where some can be written to."""
+    """Weak references to arrays, to recognise them; none if one is a mutable numpy array."""
     if not all(isinstance(leaf, jax.Array) for leaf in leaves):
         return []
     return [weakref.ref(leaf) for leaf in leaves]
@@ -319,11 +323,11 @@ def _references(leaves: list[Any]) -> list[weakref.ref[Any]]:
 def _are(references: list[weakref.ref[Any]], leaves: list[Any]) -> bool:
     if not references:
         return False
-    return all(each() is leaf for each, leaf in zip(references, leaves, strict=True))
+    return all(reference() is leaf for reference, leaf in zip(references, leaves, strict=True))
 
 
-def _place() -> tuple[_Place, bool, bool]:
-    """The line of the program that led here, whether by ``create``, and whether inside a step."""
+def _place() -> tuple[_Line, bool, bool]:
+    """The line of the program that made the state, whether by ``create``, whether inside a step."""
     is_created = False
     frame: Any = sys._getframe(2)
     while frame is not None:
@@ -341,23 +345,27 @@ def _place() -> tuple[_Place, bool, bool]:
 
 
 def _program() -> str:
-    """A name that tells this process from others of the command, and is the same in another run."""
+    """The name of the program of this process, which is the same in another run of the command."""
     for word in sys.orig_argv[1:]:
         if not word.startswith("-"):
             return re.sub(r"\d+", "0", os.path.basename(word))[:80]
     return ""
 
 
-_recorder: Recorder | None = None
-# What undoes each class that is observed.
+_recorder: StateRecorder | None = None
+# Functions that give each observed class its own methods back.
 _undo: list[Callable[[], None]] = []
 
 
 def attach(module: ModuleType) -> None:
-    """Observe the class of optimizers, or of TrainStates, in its module."""
+    """Record from now on the states that a class in a module makes.
+
+    Args:
+      module: the module of ``Optimizer`` or of ``TrainState``, which has just been imported.
+    """
     global _recorder
     if _recorder is None:
-        _recorder = Recorder(Path(os.environ[starting.NUMBERS]))
+        _recorder = StateRecorder(Path(os.environ[starting.NUMBERS]))
         atexit.register(_recorder.close)
         os.register_at_fork(after_in_child=_recorder.after_fork)
     name = "Optimizer" if hasattr(module, "Optimizer") else "TrainState"
@@ -389,7 +397,7 @@ def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
 
 
 def _observe(cls: type, note: Callable[[Any], object]) -> None:
-    """Have each new object of a class noted, once its own ``__init__`` is through."""
+    """Call ``note`` with each new object of a class, after the ``__init__`` of the class."""
     start = cls.__dict__.get("__init__")
     if start is None:
         return
@@ -412,17 +420,17 @@ def _restore(cls: type, name: str, value: Any) -> None:
 
 @contextlib.contextmanager
 def recording(folder: Path) -> Iterator[None]:
-    """Observe this very process for a block, as a child process of an observed command is.
+    """Observe this process for a block, as the processes of an observed command are.
 
     Args:
-      folder: takes the file.
+      folder: where the file is to be.
     """
     global _recorder
     from flax.training import train_state
 
     from flaxoptim_compat.optim import optimizer
 
-    _recorder = Recorder(folder)
+    _recorder = StateRecorder(folder)
     for module in (optimizer, train_state):
         attach(module)
     try:

@@ -1,4 +1,4 @@
-"""The notes of the processes of one run, put together."""
+"""The record of a run: the states of optimizers, joined from the files of its processes."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from typing import Any, NamedTuple
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
 
-# What the names of the files end with.
+# The suffix of the files that processes write.
 SUFFIX = ".states.jsonl"
 
 
-class Place(NamedTuple):
+class ProgramLine(NamedTuple):
     """A line of a program.
 
     Args:
-      file: its full path.
-      line: the number, from 1.
-      function: what it is in.
+      file: the full path of the file.
+      number: the number of the line, from 1.
+      function: the name of the function around the line.
     """
 
     file: str
-    line: int
+    number: int
     function: str
 
 
-class Kind(NamedTuple):
-    """States that may be of one optimizer: of which program they are, and of which parameters.
+class OptimizerKey(NamedTuple):
+    """The program and the parameters by which states are taken for those of one optimizer.
 
     Args:
-      program: of the process, such as ``train.py``.
-      paths: of the leaves.
-      shapes: of the leaves.
+      program: the program of the process, such as ``train.py``.
+      paths: the paths of the leaves.
+      shapes: the shapes of the leaves.
     """
 
     program: str
@@ -44,27 +44,27 @@ class Kind(NamedTuple):
 
 
 @dataclasses.dataclass
-class State:
-    """A state of an optimizer.
+class ObservedState:
+    """A state of an optimizer that a run showed.
 
     Args:
-      kind: what it is a state of.
-      round: how many equal ones came before it, each in a training of its own.
-      step: the number of steps done, of each copy.
-      bits: the hash of the parameters; None if they were not looked at.
-      what: the class of the definition, as long as it is one of flax.optim.
-      place: the line of the program.
-      is_created: whether it is one before the first step.
-      leaves: what is kept of the parameters, or nothing.
-      moments: what is kept of the moments, each time that it was looked at.
+      optimizer: the optimizer.
+      round: how many equal states came before, each in a training of its own.
+      step: the number of steps done, one for each copy of a replicated optimizer.
+      bits: the hash of the parameters; None if they were not read.
+      what: the class of a definition of flax.optim; "" for a TrainState.
+      place: the line of the program that made the state.
+      is_created: whether ``create`` made the state.
+      leaves: the fingerprints of the parameters; empty if none were kept.
+      moments: the fingerprints of the moments, for each time that they were read.
     """
 
-    kind: Kind
+    optimizer: OptimizerKey
     round: int
     step: tuple[int, ...]
     bits: str | None
     what: str
-    place: Place
+    place: ProgramLine
     is_created: bool
     leaves: list[Fingerprint]
     moments: list[list[Fingerprint]]
@@ -72,18 +72,19 @@ class State:
 
 @dataclasses.dataclass
 class Record:
-    """The states of optimizers in a run of a command, and what else it showed.
+    """The states of optimizers in a run of a command, with the names and errors of the run.
 
     Args:
-      states: of each kind, in the order of the run.
-      places: the lines of programs that made states, or that traced what makes them, by paths.
-      names: the lost names that it used.
-      trouble: what could not be noted, and why.
+      states: the states of each optimizer, in the order of the run.
+      places: the lines of programs that made states, or traced code that does, by the paths of the
+        parameters.
+      names: the lost names that the run used.
+      trouble: the errors because of which states could not be recorded.
       pooled: the programs of which several processes used optimizers.
     """
 
-    states: dict[Kind, list[State]] = dataclasses.field(default_factory=dict)
-    places: dict[tuple[str, ...], set[Place]] = dataclasses.field(default_factory=dict)
+    states: dict[OptimizerKey, list[ObservedState]] = dataclasses.field(default_factory=dict)
+    places: dict[tuple[str, ...], set[ProgramLine]] = dataclasses.field(default_factory=dict)
     names: set[str] = dataclasses.field(default_factory=set)
     trouble: set[str] = dataclasses.field(default_factory=set)
     pooled: set[str] = dataclasses.field(default_factory=set)
@@ -91,11 +92,13 @@ class Record:
     def without_repeats(self, programs: Container[str]) -> Record:
         """The record in which each state of these programs counts once.
 
-        A worker of a pool does a training twice in one run, and in the next one two workers do it.
+        One worker of a pool may do a training twice, and in the next run two workers once each.
         """
         states = {
-            kind: [each for each in several if each.round == 0 or kind.program not in programs]
-            for kind, several in self.states.items()
+            optimizer: [
+                state for state in several if state.round == 0 or optimizer.program not in programs
+            ]
+            for optimizer, several in self.states.items()
         }
         return dataclasses.replace(self, states=states)
 
@@ -103,13 +106,13 @@ class Record:
 def read(folder: Path) -> Record:
     """The record of a run, out of a folder with the files of its processes.
 
-    Processes of one program, such as the workers of a pool, may have seen the same state: it counts
-    once. They are told apart by no number that differs from run to run.
+    A state that several processes of one program saw, such as the workers of a pool, counts once:
+    which process saw a state may differ from run to run.
     """
     record = Record()
-    known: dict[tuple[Any, ...], State] = {}
+    known: dict[tuple[Any, ...], ObservedState] = {}
     processes: Counter[str] = Counter()
-    # Names begin with the time.
+    # The names of the files begin with the time.
     for file in sorted(folder.glob(f"*{SUFFIX}")):
         with file.open(encoding="utf-8") as lines:
             processes.update(_read_file(lines, record, known))
@@ -118,12 +121,12 @@ def read(folder: Path) -> Record:
 
 
 def _read_file(
-    lines: Iterable[str], record: Record, known: dict[tuple[Any, ...], State]
+    lines: Iterable[str], record: Record, known: dict[tuple[Any, ...], ObservedState]
 ) -> set[str]:
-    """Put the notes of a process into the record, and return its program if it has states."""
+    """Add the file of a process to the record; returns the program if there are states."""
     program = ""
-    kinds: dict[int, Kind] = {}
-    places: dict[int, Place] = {}
+    optimizers: dict[int, OptimizerKey] = {}
+    places: dict[int, ProgramLine] = {}
     for text in lines:
         if not text.endswith("\n"):
             break  # the process ended here
@@ -132,9 +135,10 @@ def _read_file(
             case {"program": program}:
                 pass
             case {"group": number, "paths": paths, "shapes": shapes}:
-                kinds[number] = Kind(program, tuple(paths), tuple(map(tuple, shapes)))
+                key = OptimizerKey(program, tuple(paths), tuple(map(tuple, shapes)))
+                optimizers[number] = key
             case {"at": at, "place": number}:
-                places[number] = Place(*at)
+                places[number] = ProgramLine(*at)
             case {"through": paths, "place": number}:
                 record.places.setdefault(tuple(paths), set()).add(places[number])
             case {"names": names}:
@@ -142,20 +146,20 @@ def _read_file(
             case {"trouble": trouble}:
                 record.trouble.add(trouble)
             case {"state": number}:
-                state = _state(line, kinds[number], places[line["place"]])
-                record.places.setdefault(state.kind.paths, set()).add(state.place)
-                key = (state.kind, state.round, state.step, state.bits)
-                if key in known:
-                    known[key].moments += state.moments
+                state = _state(line, optimizers[number], places[line["place"]])
+                record.places.setdefault(state.optimizer.paths, set()).add(state.place)
+                identity = (state.optimizer, state.round, state.step, state.bits)
+                if identity in known:
+                    known[identity].moments += state.moments
                 else:
-                    known[key] = state
-                    record.states.setdefault(state.kind, []).append(state)
-    return {kind.program for kind in kinds.values()}
+                    known[identity] = state
+                    record.states.setdefault(state.optimizer, []).append(state)
+    return {optimizer.program for optimizer in optimizers.values()}
 
 
-def _state(line: dict[str, Any], kind: Kind, place: Place) -> State:
-    return State(
-        kind,
+def _state(line: dict[str, Any], optimizer: OptimizerKey, place: ProgramLine) -> ObservedState:
+    return ObservedState(
+        optimizer,
         line["round"],
         tuple(line["step"]),
         line["bits"],

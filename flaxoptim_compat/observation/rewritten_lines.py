@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from flaxoptim_compat.observation.places import from_here
-from flaxoptim_compat.observation.records import Place
+from flaxoptim_compat.observation.records import ProgramLine
 
+# So many lines are shown.
 _MOST = 8
 
 
@@ -32,55 +33,55 @@ class RewrittenFile(Protocol):
         """The bytes of the file afterwards."""
 
 
-def quoted(place: Place, text: bytes | None = None) -> str:
-    """A line as messages show it: where, and what stands there.
+def quoted(line: ProgramLine, content: bytes | None = None) -> str:
+    """A line of a program as messages show it: the place, and the text of the line.
 
     Args:
-      place: the line.
-      text: of the file, if it is not what is in it now.
+      line: the line.
+      content: the content of the file, if that is not the present one.
     """
-    if text is None:
+    if content is None:
         try:
-            text = Path(place.file).read_bytes()
+            content = Path(line.file).read_bytes()
         except OSError:
-            text = b""
-    lines = text.decode(errors="replace").splitlines()
-    line = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
-    return f"  {from_here(place.file)}:{place.line}  {line}".rstrip()
+            content = b""
+    texts = content.decode(errors="replace").splitlines()
+    text = texts[line.number - 1].strip() if 0 < line.number <= len(texts) else ""
+    return f"  {from_here(line.file)}:{line.number}  {text}".rstrip()
 
 
-def rewritten_lines(changes: Iterable[RewrittenFile], places: Iterable[Place]) -> list[str]:
-    """The lines that a rewrite changed in the functions of these places.
+def rewritten_lines(changes: Iterable[RewrittenFile], near: Iterable[ProgramLine]) -> list[str]:
+    """The rewritten lines in the functions around some lines; if there are none, all of them.
 
     Args:
       changes: the files.
-      places: lines of the rewritten program.
+      near: lines of the rewritten program.
     """
-    places = list(places)
-    near: list[str] = []
-    others: list[str] = []
+    near = list(near)
+    in_functions: list[str] = []
+    elsewhere: list[str] = []
     for change in changes:
         path = os.path.abspath(change.path)
-        functions = {place.function for place in places if _is_at(place, path)}
+        functions = {line.function for line in near if _is_in(line, path)}
         for number, function in _changed(change):
-            line = quoted(Place(path, number, function), change.new)
-            (near if function in functions else others).append(line)
-    found = near or others
-    more = len(found) - _MOST
-    return [*found[:_MOST], *([f"  and {more:,} more"] if more > 0 else [])]
+            text = quoted(ProgramLine(path, number, function), change.new)
+            (in_functions if function in functions else elsewhere).append(text)
+    shown = in_functions or elsewhere
+    more = len(shown) - _MOST
+    return [*shown[:_MOST], *([f"  and {more:,} more"] if more > 0 else [])]
 
 
-def _is_at(place: Place, path: str) -> bool:
-    return os.path.realpath(place.file) == os.path.realpath(path)
+def _is_in(line: ProgramLine, path: str) -> bool:
+    return os.path.realpath(line.file) == os.path.realpath(path)
 
 
 def _changed(change: RewrittenFile) -> Iterator[tuple[int, str]]:
-    """The new lines of a file but its imports, and the functions that they are in."""
+    """The numbers of the new lines of a file but its imports, and the functions around them."""
     old, new = (text.decode(errors="replace").splitlines() for text in (change.old, change.new))
     functions = _functions(change.new, len(new))
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for kind, _, _, start, stop in matcher.get_opcodes():
-        # Where lines were taken out, the one that follows stands for them.
+        # The line behind deleted lines stands for them.
         for index in range(start, stop if kind != "delete" else start + 1):
             text = new[index].strip() if kind != "equal" and index < len(new) else ""
             if re.search(r"\w", text) and not text.startswith(("import ", "from ", "#")):
@@ -94,7 +95,7 @@ def _functions(text: bytes, lines: int) -> Sequence[str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return names
-    # Outer ones first.
+    # Outer functions come first.
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             stop = node.end_lineno or node.lineno

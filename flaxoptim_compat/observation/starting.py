@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 USES = "FLAXOPTIM_COMPAT_OBSERVE"
 NUMBERS = "FLAXOPTIM_COMPAT_NUMBERS"
 
-# {a module: what is told of it once it has been imported, as `module:function`}
+# {a variable: {a module: the function that gets it once it is imported, as `module:function`}}
 _TOLD = {
     USES: {"flaxoptim_compat.optim.base": "flaxoptim_compat.observation.uses:attach"},
     NUMBERS: {
@@ -30,10 +30,10 @@ _TOLD = {
 
 
 class ImportWatch:
-    """A finder that has others find modules, and tells of them once they are there.
+    """A finder that calls functions with modules once the other finders have loaded them.
 
     Args:
-      told: the modules, and whom to tell.
+      told: the modules, and the functions to call, as ``module:function``.
     """
 
     def __init__(self, told: Mapping[str, str]) -> None:
@@ -42,7 +42,7 @@ class ImportWatch:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec that the other finders find, of a module to tell of; None for all others."""
+        """The spec of a watched module, which the other finders find; None for other modules."""
         if self in sys.meta_path[1:]:
             # The finder of pytest, which came later, finds modules of this package itself.
             sys.meta_path.remove(self)
@@ -70,7 +70,7 @@ def _tell_when_loaded(loader: object, told: str) -> None:
 
 
 def start_from_environment() -> None:
-    """Begin to wait, if this process is observed."""
+    """Watch for the modules to observe, if the environment says that this process is observed."""
     told = {}
     for variable, modules in _TOLD.items():
         if os.environ.get(variable):

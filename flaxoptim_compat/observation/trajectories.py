@@ -1,24 +1,24 @@
-"""The states that optimizers had in two runs of a program: the same, or where they part.
+"""The states that optimizers had in two runs of a program: the same, or where the runs diverge.
 
-Compared are states, not observations. A program that looks at a state once more, copies it, or
-fetches it from a device, shows nothing new; so each state, a step with the bits of its parameters,
-counts once (in each of several equal trainings). A state of one run is one of the other if its bits
-are there too, whoever saw it, and in whatever order threads and processes did: that a state is
-there proves all the steps before it. What has no such counterpart is compared by its numbers, with
-those of the same step that have none either, in the order of the run. What is left over then is a
-step that one of the runs never did.
+A state is a step with the bits of its parameters, and counts once (in each of several equal
+trainings): a program that looks at a state once more, copies it, or fetches it from a device, shows
+nothing new. A state of one run agrees with the other run if its bits are there too, whichever
+thread or process saw them: that a state is there proves all the steps before it. The states that
+are left in both runs are paired by their steps, in the order of the run, and compared by their
+numbers. A state without a partner is a step that one of the runs never did.
 
-Two things are no states of a trajectory. A program that sets the step, and then the parameters, in
-two calls makes something in between, which a rewrite may make in one: it has the step of its
-neighbour on one side, and the parameters of the one on the other. If only the rewritten program
-has it, its step and its parameters must be those of states that both have: where a program goes on
-from there, later states differ too. And how often one and the same state is created, before any
-step, depends on how that is written.
+Two kinds of states belong to no trajectory:
+
+- A program that sets the step, and then the parameters, in two calls makes a state in between,
+  which a rewrite may not make. Such a state has the step of one neighbour and the parameters of the
+  other. If only the rewritten program has one, its step and its parameters must be those of states
+  that both runs have: if a program goes on from there, later states differ too.
+- How often one and the same state is created, before any step, depends on how that is written.
 
 Moments are compared as long as the parameters that they came from are equal: a wrong decay rate
-shows in them one step earlier, and after the last step nowhere else. Putting them into another
-structure is no arithmetic, so all that the definition kept must be somewhere in the state of optax;
-where, does not matter.
+shows in the moments one step earlier, and after the last step nowhere else. Another structure of
+the state is no difference: all arrays that the definition kept must be somewhere in the state of
+optax.
 """
 
 from __future__ import annotations
@@ -31,26 +31,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flaxoptim_compat.observation.fingerprints import Array, Fingerprint
-from flaxoptim_compat.observation.records import Kind, Record, State
+from flaxoptim_compat.observation.fingerprints import Fingerprint
+from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, Record
+from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.tolerance import Tolerance
 
-# Of sums of many elements the largest of all is some standard deviations away.
+# The largest of many sums of elements is some standard deviations away.
 _DEVIATIONS = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Gap:
-    """The distance of an array in two runs.
+class ArrayDifference:
+    """The difference of an array in two runs.
 
     Args:
       leaf: the path of a parameter, or of the parameter with the shape of a moment.
-      before: what was kept of it in the first run.
-      error: the largest difference; of large arrays, the usual one.
-      distance: how far it has come from its start in the first run, measured likewise.
-      allowed: the largest difference that passes.
-      excess: the largest difference in parts of that.
-      is_moment: whether it is a moment.
+      before: the fingerprint of the array in the first run.
+      error: the largest difference of two elements; of large arrays, the usual one.
+      distance: how far the array has come from its start in the first run, measured likewise.
+      allowed: the largest error that passes.
+      excess: the largest difference in parts of ``allowed``.
+      is_moment: whether the array is a moment.
     """
 
     leaf: str
@@ -63,20 +64,20 @@ class Gap:
 
 
 @dataclasses.dataclass(frozen=True)
-class Parting:
-    """The first state in which two runs part.
+class Divergence:
+    """The first state in which two runs differ by more than is allowed.
 
     Args:
-      state: it, of the first run; of the second, if only that had it.
-      gap: where and how far; None if one of the runs has no such state.
+      state: the state in the first run; that in the second, if only the second has it.
+      difference: the array that differs; None if one of the runs has no such state.
       is_missing: whether the second run has no such state.
-      created: where the optimizer was created, as far as that can be told.
+      created: the states in which the optimizer may have been created.
     """
 
-    state: State
-    gap: Gap | None
+    state: ObservedState
+    difference: ArrayDifference | None
     is_missing: bool
-    created: list[State]
+    created: list[ObservedState]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,37 +85,37 @@ class Comparison:
     """The result of a comparison of two runs.
 
     Args:
-      optimizers: how many moved.
+      optimizers: how many optimizers moved.
       steps: how many states were compared, after those at their start.
-      all_steps: how many there were.
-      worst: the largest gap that is allowed; None if all bits are the same.
-      parting: where they part; None if they do not.
+      all_steps: how many such states there were.
+      worst: the largest difference that is allowed; None if all bits are the same.
+      divergence: where the runs diverge; None if they do not.
     """
 
     optimizers: int
     steps: int
     all_steps: int
-    worst: Gap | None
-    parting: Parting | None
+    worst: ArrayDifference | None
+    divergence: Divergence | None
 
 
 def compare(before: Record, after: Record) -> Comparison:
     """Compare all optimizers of two runs."""
     pooled = before.pooled | after.pooled
     before, after = before.without_repeats(pooled), after.without_repeats(pooled)
-    found = [
-        _compare_kind(before.states.get(kind, []), after.states.get(kind, []))
-        for kind in dict.fromkeys((*before.states, *after.states))
+    comparisons = [
+        _compare_states(before.states.get(optimizer, []), after.states.get(optimizer, []))
+        for optimizer in dict.fromkeys((*before.states, *after.states))
     ]
-    gaps = [each.worst for each in found if each.worst is not None]
+    worst = [each.worst for each in comparisons if each.worst is not None]
     return Comparison(
         _optimizers(before),
-        sum(each.steps for each in found),
-        sum(each.all_steps for each in found),
-        max(gaps, key=lambda gap: gap.excess, default=None),
+        sum(each.steps for each in comparisons),
+        sum(each.all_steps for each in comparisons),
+        max(worst, key=lambda difference: difference.excess, default=None),
         min(
-            (each.parting for each in found if each.parting is not None),
-            key=lambda parting: (parting.gap is None, _when(parting)),
+            (each.divergence for each in comparisons if each.divergence is not None),
+            key=lambda divergence: (divergence.difference is None, _when(divergence)),
             default=None,
         ),
     )
@@ -122,9 +123,9 @@ def compare(before: Record, after: Record) -> Comparison:
 
 def _optimizers(record: Record) -> int:
     """The number of optimizers that moved, without their copies, which have other shapes."""
-    by_paths: dict[tuple[str, ...], list[list[State]]] = {}
-    for kind, states in record.states.items():
-        by_paths.setdefault(kind.paths, []).append(states)
+    by_paths: dict[tuple[str, ...], list[list[ObservedState]]] = {}
+    for optimizer, states in record.states.items():
+        by_paths.setdefault(optimizer.paths, []).append(states)
     return sum(
         max(1, sum(state.is_created for states in several for state in states))
         for several in by_paths.values()
@@ -132,74 +133,80 @@ def _optimizers(record: Record) -> int:
     )
 
 
-class _OfKind(NamedTuple):
-    """The result for states of two runs that may be of one optimizer; see ``Comparison``."""
+class _StatesCompared(NamedTuple):
+    """The result for the states of one optimizer in two runs; see ``Comparison``."""
 
     steps: int
     all_steps: int
-    worst: Gap | None
-    parting: Parting | None
+    worst: ArrayDifference | None
+    divergence: Divergence | None
 
 
-def _compare_kind(before: Sequence[State], after: Sequence[State]) -> _OfKind:
-    lonely = _without(before, after), _without(after, before)
-    pairs, missing = _in_order(*lonely)
-    additional = _of_its_own(_in_order(lonely[1], lonely[0])[1], before, after)
+def _compare_states(
+    before: Sequence[ObservedState], after: Sequence[ObservedState]
+) -> _StatesCompared:
+    only_before, only_after = _without(before, after), _without(after, before)
+    pairs, missing = _in_order(only_before, only_after)
+    additional = _not_mixed(_in_order(only_after, only_before)[1], before, after)
     starts = [state for state in before if state.is_created] or list(before[:1])
-    measured = _Measured(starts)
-    partings: list[Parting] = []
-    worst: Gap | None = None
-    partner = {id(one): other for one, other in pairs}
+    meter = _DifferenceMeter(starts)
+    divergences: list[Divergence] = []
+    worst: ArrayDifference | None = None
+    partners = {id(old): new for old, new in pairs}
     equal = {_key(state): state for state in after}
     compared = 0
     for state in before:
-        other = partner.get(id(state), equal.get(_key(state)))
-        if other is None:
+        partner = partners.get(id(state), equal.get(_key(state)))
+        if partner is None:
             continue
-        gaps = list(measured.gaps(state, other, worst is None))
-        is_same = state.bits is not None and state.bits == other.bits
-        compared += _is_step(state, starts) and (is_same or bool(state.leaves and other.leaves))
-        gap = max(gaps, key=_weight, default=None)
-        if gap is not None and gap.excess > 1:
-            partings.append(Parting(state, gap, False, measured.created(state)))
+        differences = list(meter.differences(state, partner, worst is None))
+        is_same = state.bits is not None and state.bits == partner.bits
+        compared += _is_step(state, starts) and (is_same or bool(state.leaves and partner.leaves))
+        largest = max(differences, key=_weight, default=None)
+        if largest is not None and largest.excess > 1:
+            divergences.append(Divergence(state, largest, False, meter.created(state)))
             break
-        if gap is not None and (worst is None or gap.excess > worst.excess):
-            worst = gap
+        if largest is not None and (worst is None or largest.excess > worst.excess):
+            worst = largest
     for states, is_missing in ((missing, True), (additional, False)):
-        partings += [Parting(each, None, is_missing, measured.created(each)) for each in states[:1]]
-    return _OfKind(
+        divergences += [
+            Divergence(each, None, is_missing, meter.created(each)) for each in states[:1]
+        ]
+    return _StatesCompared(
         compared,
         sum(_is_step(state, starts) for state in before),
         worst,
-        min(partings, key=_when, default=None),
+        min(divergences, key=_when, default=None),
     )
 
 
-def _weight(gap: Gap) -> tuple[bool, float]:
-    # Of what is too much, a parameter says more than a moment.
-    return gap.excess > 1 and not gap.is_moment, gap.excess
+def _weight(difference: ArrayDifference) -> tuple[bool, float]:
+    # Among differences that are too large, a parameter says more than a moment.
+    return difference.excess > 1 and not difference.is_moment, difference.excess
 
 
-def _when(parting: Parting) -> tuple[int, bool]:
-    return max(parting.state.step, default=0), parting.gap is None
+def _when(divergence: Divergence) -> tuple[int, bool]:
+    return max(divergence.state.step, default=0), divergence.difference is None
 
 
-def _key(state: State) -> tuple[int, tuple[int, ...], str | None]:
+def _key(state: ObservedState) -> tuple[int, tuple[int, ...], str | None]:
     return state.round, state.step, state.bits
 
 
-def _is_step(state: State, starts: Sequence[State]) -> bool:
+def _is_step(state: ObservedState, starts: Sequence[ObservedState]) -> bool:
     return not state.is_created and not any(state is each for each in starts)
 
 
-def _moves(states: Sequence[State]) -> bool:
+def _moves(states: Sequence[ObservedState]) -> bool:
     return len({(state.step, state.bits) for state in states}) > 1
 
 
-def _without(states: Sequence[State], others: Sequence[State]) -> list[State]:
+def _without(
+    states: Sequence[ObservedState], other_run: Sequence[ObservedState]
+) -> list[ObservedState]:
     """The states that the other run does not have, without those that are no trajectory's."""
-    known = {_key(state) for state in others}
-    created = {(state.step, state.bits) for state in others}
+    known = {_key(state) for state in other_run}
+    created = {(state.step, state.bits) for state in other_run}
     return [
         state
         for index, state in enumerate(states)
@@ -209,9 +216,11 @@ def _without(states: Sequence[State], others: Sequence[State]) -> list[State]:
     ]
 
 
-def _of_its_own(
-    additional: Sequence[State], before: Sequence[State], after: Sequence[State]
-) -> list[State]:
+def _not_mixed(
+    additional: Sequence[ObservedState],
+    before: Sequence[ObservedState],
+    after: Sequence[ObservedState],
+) -> list[ObservedState]:
     """The states of the second run only that are no mixture of two which both runs have."""
     known = {_key(state) for state in before}
     both = [state for state in after if _key(state) in known]
@@ -219,7 +228,8 @@ def _of_its_own(
     return [state for state in additional if not (state.step in steps and state.bits in bits)]
 
 
-def _is_between(three: Sequence[State]) -> bool:
+def _is_between(three: Sequence[ObservedState]) -> bool:
+    """True if the middle state has the step of one neighbour and the parameters of the other."""
     if len(three) < 3:
         return False
     last, this, then = three
@@ -229,11 +239,11 @@ def _is_between(three: Sequence[State]) -> bool:
 
 
 def _in_order(
-    states: Sequence[State], others: Sequence[State]
-) -> tuple[list[tuple[State, State]], list[State]]:
-    """Pairs of states with the same step, and the states that there is none for."""
-    waiting: dict[tuple[int, ...], list[State]] = defaultdict(list)
-    for other in others:
+    states: Sequence[ObservedState], other_run: Sequence[ObservedState]
+) -> tuple[list[tuple[ObservedState, ObservedState]], list[ObservedState]]:
+    """Pairs of states with the same step, and the states for which there is no partner."""
+    waiting: dict[tuple[int, ...], list[ObservedState]] = defaultdict(list)
+    for other in other_run:
         waiting[other.step].append(other)
     pairs, left = [], []
     for state in states:
@@ -244,13 +254,13 @@ def _in_order(
     return pairs, left
 
 
-class _Measured:
-    """Measures gaps, by how far arrays have come from the starts of the first run."""
+class _DifferenceMeter:
+    """Measures differences, by how far arrays have come from the starts of the first run."""
 
-    def __init__(self, starts: Sequence[State]) -> None:
+    def __init__(self, starts: Sequence[ObservedState]) -> None:
         self._starts = starts
 
-    def created(self, state: State) -> list[State]:
+    def created(self, state: ObservedState) -> list[ObservedState]:
         """The starts from which a state may have come: the nearest ones."""
         starts = [start for start in self._starts if start.what == state.what] or self._starts
         distances = [self._distance(start, state) for start in starts]
@@ -261,8 +271,10 @@ class _Measured:
             if distance == nearest or math.isnan(distance)
         ]
 
-    def gaps(self, before: State, after: State, is_first: bool) -> Iterator[Gap]:
-        """The gaps where bits differ: parameters, and moments where those came from the same ones.
+    def differences(
+        self, before: ObservedState, after: ObservedState, is_first: bool
+    ) -> Iterator[ArrayDifference]:
+        """The differences of parameters, and of moments that came from the same parameters.
 
         Args:
           before: a state of the first run.
@@ -271,79 +283,81 @@ class _Measured:
         """
         start = next(iter(self.created(before)), before)
         done = max((*map(abs, before.step), 0))
-        leaves = zip(before.kind.paths, before.leaves, after.leaves, strict=False)
+        leaves = zip(before.optimizer.paths, before.leaves, after.leaves, strict=False)
         firsts = start.leaves or before.leaves
         came = [_apart(*each)[1] for each in zip(firsts, before.leaves, strict=False)]
         farthest = max(came, default=0.0)
-        for distance, (path, one, other) in zip(came, leaves, strict=False):
-            if one.digest != other.digest or one.dtype != other.dtype:
-                yield _gap(path, one, other, (distance, farthest), done)
+        for distance, (path, old, new) in zip(came, leaves, strict=False):
+            if old.digest != new.digest or old.dtype != new.dtype:
+                yield _difference(path, old, new, (distance, farthest), done)
         if (is_first or before.bits == after.bits) and before.moments and after.moments:
             yield from min(
-                (list(self._of_moments(before.kind, each, after, done)) for each in before.moments),
-                key=lambda gaps: max((gap.excess for gap in gaps), default=0.0),
+                (
+                    list(self._of_moments(before.optimizer, moments, after, done))
+                    for moments in before.moments
+                ),
+                key=lambda several: max((each.excess for each in several), default=0.0),
             )
 
     def _of_moments(
-        self, kind: Kind, moments: Sequence[Fingerprint], after: State, done: int
-    ) -> Iterator[Gap]:
-        there = [each for some in after.moments for each in some]
+        self,
+        optimizer: OptimizerKey,
+        moments: Sequence[Fingerprint],
+        after: ObservedState,
+        done: int,
+    ) -> Iterator[ArrayDifference]:
+        new_moments = [each for several in after.moments for each in several]
         farthest = max(map(_size, moments), default=0.0)
         for moment in moments:
-            shapes = [each for each in there if each.shape == moment.shape]
-            if any(each.digest == moment.digest for each in shapes):
+            same_shape = [each for each in new_moments if each.shape == moment.shape]
+            if any(each.digest == moment.digest for each in same_shape):
                 continue
-            if moment.shape not in kind.shapes or not shapes:
+            if moment.shape not in optimizer.shapes or not same_shape:
                 continue  # kept in another form than that of a parameter
-            path = kind.paths[kind.shapes.index(moment.shape)]
+            path = optimizer.paths[optimizer.shapes.index(moment.shape)]
             came = _size(moment), farthest
-            gaps = [_gap(path, moment, each, came, done, is_moment=True) for each in shapes]
-            yield min(gaps, key=lambda gap: gap.excess)
+            differences = [
+                _difference(path, moment, each, came, done, is_moment=True) for each in same_shape
+            ]
+            yield min(differences, key=lambda each: each.excess)
 
-    def _distance(self, start: State, state: State) -> float:
+    def _distance(self, start: ObservedState, state: ObservedState) -> float:
         pairs = zip(start.leaves, state.leaves, strict=False)
-        return math.sqrt(sum(_apart(one, other)[1] ** 2 for one, other in pairs))
+        return math.sqrt(sum(_apart(first, later)[1] ** 2 for first, later in pairs))
 
 
-def _gap(
+def _difference(
     path: str,
-    one: Fingerprint,
-    other: Fingerprint,
+    old: Fingerprint,
+    new: Fingerprint,
     came: tuple[float, float],
     done: int,
     is_moment: bool = False,
-) -> Gap:
-    largest, usual = _apart(one, other)
+) -> ArrayDifference:
+    largest, usual = _apart(old, new)
     distance, farthest = came
-    # All gradients come from one pass. What cancels out in a leaf, as in a bias of keys, are
-    # roundings of numbers of the size of the others.
-    size = max(one.largest, other.largest, farthest)
-    allowed = Tolerance().at(done, distance, size, one.dtype)
+    # All gradients come from one pass. Where a leaf's gradient cancels out, as that of a bias of
+    # keys, its roundings are those of numbers as large as in the other leaves.
+    size = max(old.largest, new.largest, farthest)
+    allowed = Tolerance().at(done, distance, size, old.dtype)
     with np.errstate(divide="ignore"):
         excess = float(np.float64(largest) / allowed) if largest else 0.0
-    return Gap(path, one, usual, distance, allowed, excess, is_moment)
+    return ArrayDifference(path, old, usual, distance, allowed, excess, is_moment)
 
 
-def _apart(one: Fingerprint, other: Fingerprint) -> tuple[float, float]:
+def _apart(first: Fingerprint, second: Fingerprint) -> tuple[float, float]:
     """The largest difference of two arrays, and the usual one: the same, of small arrays."""
-    apart = _differences(one.numbers, other.numbers)
+    if first.numbers.shape != second.numbers.shape:
+        return math.inf, math.inf
+    apart = partings.differences(first.numbers, second.numbers)
     if not len(apart):
         return 0.0, 0.0
-    many = one.per_number
+    many = first.per_number
     if many == 1:
         return float(apart.max()), float(apart.max())
     usual = float(np.sqrt(np.mean(apart**2) / many))
     return float(apart.max()) / math.sqrt(many) / _DEVIATIONS, usual
 
 
-def _size(one: Fingerprint) -> float:
-    return _apart(one, one._replace(numbers=np.zeros_like(one.numbers)))[1]
-
-
-def _differences(one: Array, other: Array) -> Array:
-    if one.shape != other.shape:
-        return np.full(1, np.inf)
-    with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.abs(one - other)
-    apart = np.where(np.isfinite(apart), apart, np.inf)
-    return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, apart)
+def _size(array: Fingerprint) -> float:
+    return _apart(array, array._replace(numbers=np.zeros_like(array.numbers)))[1]

@@ -1,9 +1,10 @@
-"""Notes, in a running program, at which places it asks optimizers and definitions for something.
+"""Records, in a running program, where it reads attributes of optimizers and definitions.
 
-``Optimizer`` and ``OptimizerDef`` are classes of this package, so all that a program does with one
-comes through them. The frame that asks says where: its file and, from Python 3.11 on, the columns
-of the expression. The definition says which optimizer it is, and is static in the tree: it comes
-through ``jit``, ``pmap``, ``scan`` and ``replicate``. While this is off, nothing of it is there.
+``Optimizer`` and ``OptimizerDef`` are classes of this package, so their methods see all that a
+program does with them. The frame that calls tells the place: the file and, from Python 3.11 on, the
+columns of the expression. The definition tells which optimizer it is: it is static in the tree, and
+comes through ``jit``, ``pmap``, ``scan`` and ``replicate``. Unless this module is attached, the
+classes stay as they are.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ from flaxoptim_compat.observation.places import (
     WHOLE,
     Position,
     Seen,
-    digest,
-    line_of,
+    line_of_file,
+    line_of_use,
 )
 from flaxoptim_compat.optim.base import OptimizerDef, ReplicatedOptimizer
 from flaxoptim_compat.optim.optimizer import Optimizer
 
 _OURS = str(Path(__file__).parents[1]) + os.sep
 _STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
-# What stands between a program and a definition that it makes, or an optimizer that it asks, beside
-# functions of Python such as `functools.partial`.
+# Packages whose frames stand between a program and a definition that it makes, or an optimizer that
+# it reads; so do functions of Python such as `functools.partial`.
 _BETWEEN = ("flax", "gin", "jax", "jaxlib")
 _INSTALLED = ("site-packages", "dist-packages")
 # The place where a definition was made, among its own attributes: copies have it too, and jit does
@@ -47,11 +48,11 @@ _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "_made_at"
 
 
-class Recorder:
-    """A recorder of the uses of optimizers that this process has seen.
+class UseRecorder:
+    """Writes the uses of optimizers in this process into a file.
 
     Args:
-      folder: where its file is to be.
+      folder: where the file is to be.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,20 +61,20 @@ class Recorder:
         self._files: set[str] = set()
         self._positions: dict[CodeType, list[tuple[int | None, ...]]] = {}
         self._is_between: dict[str, bool] = {}
-        # The process that the file is of: a child of `fork` begins another one.
+        # The process that wrote the file: a child of `fork` begins another file.
         self._process = 0
         self._file = -1
 
     def asked(
         self, frame: FrameType, of: Literal["optimizer", "definition"], name: str, whose: Any
     ) -> None:
-        """Note that something was asked for an attribute, unless this package did it.
+        """Note that the program reads an attribute; a read by this package does not count.
 
         Args:
-          frame: who asks.
-          of: what is asked.
+          frame: the frame that reads.
+          of: the kind of object that is read.
           name: the attribute.
-          whose: the definition.
+          whose: the definition of the object.
         """
         asking = self._beyond(frame)
         if asking is not None and not self._is_ours(asking):
@@ -84,7 +85,7 @@ class Recorder:
         """Note where a definition is made, unless this package makes it of another one.
 
         Args:
-          frame: what calls its ``__init__``.
+          frame: the frame that calls its ``__init__``.
           definition: the definition.
         """
         maker: FrameType | None = frame
@@ -105,7 +106,7 @@ class Recorder:
                 self._note(Seen(self._position(creating), "created", kind, made_at(definition)))
 
     def _note(self, seen: Seen) -> None:
-        """Write down what was seen, if it is the first time."""
+        """Write a use into the file, the first time that it is seen."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._seen.clear()
@@ -115,14 +116,14 @@ class Recorder:
         if seen in self._seen:
             return
         self._seen.add(seen)
-        # Who observes must not stop the program: without its file a place is not believed.
+        # An observer must not stop the program. A use in a file without a digest is ignored later.
         with contextlib.suppress(OSError):
             for position in filter(None, (seen.position, seen.made)):
                 if position.file not in self._files:
                     self._files.add(position.file)
                     content = Path(position.file).read_bytes()
-                    os.write(self._file, line_of((position.file, digest(content))))
-            os.write(self._file, line_of(seen))
+                    os.write(self._file, line_of_file(position.file, content))
+            os.write(self._file, line_of_use(seen))
 
     def _position(self, frame: FrameType) -> Position:
         """The expression that a frame is at."""
@@ -144,7 +145,7 @@ class Recorder:
     def _passes(self, file: str) -> bool:
         if file not in self._is_between:
             parts = Path(file).parts
-            packages = [after for each, after in itertools.pairwise(parts) if each in _INSTALLED]
+            packages = [name for folder, name in itertools.pairwise(parts) if folder in _INSTALLED]
             self._is_between[file] = (
                 packages[-1] in _BETWEEN if packages else file.startswith((_STDLIB, "<"))
             )
@@ -155,7 +156,7 @@ class Recorder:
 
 
 def made_at(definition: Any) -> Position | None:
-    """The place that made a definition, or the one that this package made it of."""
+    """The place where the program made a definition, or the definition inside of it."""
     attributes: dict[str, Any] = getattr(definition, "__dict__", {})
     position: Position | None = attributes.get(_MADE)
     if position is not None:
@@ -178,27 +179,27 @@ def _kinds(target: Any) -> Iterator[str]:
 
 
 def attach(module: ModuleType) -> None:
-    """Note from now on what this process does with optimizers and definitions.
+    """Record from now on how this process uses optimizers and definitions.
 
     Args:
-      module: the one of ``OptimizerDef``, which has just been imported.
+      module: the module of ``OptimizerDef``, which has just been imported.
     """
     del module
-    recorder = Recorder(Path(os.environ[starting.USES]))
+    recorder = UseRecorder(Path(os.environ[starting.USES]))
     get = object.__getattribute__
     init, create = OptimizerDef.__init__, OptimizerDef.create
 
     def of_optimizer(self: Optimizer, name: str) -> Any:
-        found = get(self, name)
+        value = get(self, name)
         if not name.startswith("_"):
             recorder.asked(sys._getframe(1), "optimizer", name, get(self, "optimizer_def"))
-        return found
+        return value
 
     def of_definition(self: OptimizerDef, name: str) -> Any:
-        found = get(self, name)
+        value = get(self, name)
         if not name.startswith("_"):
             recorder.asked(sys._getframe(1), "definition", name, self)
-        return found
+        return value
 
     @functools.wraps(init)
     def make(self: OptimizerDef, *args: Any, **kwargs: Any) -> None:
@@ -210,7 +211,7 @@ def attach(module: ModuleType) -> None:
         recorder.created(sys._getframe(1), self, target)
         return create(self, target, *args, **kwargs)
 
-    # What a class asks for is not known to the type checker, and to nobody while this is off.
+    # The type checker does not know these methods of the classes.
     classes: dict[Any, dict[str, Any]] = {
         Optimizer: {"__getattribute__": of_optimizer},
         OptimizerDef: {

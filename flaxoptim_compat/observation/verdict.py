@@ -10,9 +10,9 @@ class Verdict(NamedTuple):
 
     Args:
       message: what happened, in a sentence.
-      details: more about it, in lines of their own.
+      details: more lines below the message.
       output: what a command printed.
-      is_of_command: whether a command has failed, and not what it showed.
+      is_of_command: whether the command failed; if not, its numbers differ.
     """
 
     message: str

@@ -80,11 +80,11 @@ def test_a_trajectory_that_parts(rewrite: Rewrite) -> None:
     assert (done.status, read("train.py")) == (2, parts)
     line = parts.splitlines().index(next(each for each in parts.splitlines() if ".create(" in each))
     assert (
-        "The numbers part after the rewrite. All files are as they were before.\n"
+        "The numbers differ after the rewrite. All files are as they were before.\n"
         f"  train.py:{line + 1}  optimizer = optim.Momentum(learning_rate=RATE, beta=0.9)"
         ".create(params)\nStep 1: ['w'] (float32, 3 × 2) differs by "
     ) in done.errors
-    assert "\nRewritten lines on the way:\n  train.py:" in done.errors
+    assert "\nRewritten lines that may be the cause:\n  train.py:" in done.errors
     assert "apply_gradients(" in done.errors.partition("Rewritten lines")[2]
     assert "Once more, as it was: " in done.errors
     assert not done.output
@@ -97,8 +97,8 @@ def test_a_program_without_a_seed(rewrite: Rewrite) -> None:
         "--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=unseeded
     )
     assert (done.status, read("train.py")) == (2, unseeded)
-    text = "Two runs of the program as it was differ too, first in ['w'] of step 0: fix its seed,"
-    assert f"{text} then verify again." in said(done.errors)
+    text = "Two runs of the program as it was differ too, first in ['w'] of step 0: fix the seed of"
+    assert f"{text} the program, then verify again." in said(done.errors)
 
 
 @pytest.mark.exhaustive
@@ -113,7 +113,7 @@ def test_a_command_that_fails_after_training(rewrite: Rewrite) -> None:
 def test_a_command_without_optimizers(rewrite: Rewrite) -> None:
     done = rewrite("--write", "--verify", "true", to="optax", train=MAIN)
     assert done.status == 1 and "optim." not in read("train.py")
-    assert "The command ran no optimizer that moves: nothing was compared.\n" in done.output
+    assert "The command did no step of an optimizer, so no numbers were compared.\n" in done.output
 
 
 @pytest.mark.exhaustive

@@ -23,7 +23,7 @@ def step(optimizer: Any) -> Any:
     return optimizer.apply_gradient(optimizer.target)
 
 
-def states(folder: Path) -> list[records.State]:
+def states(folder: Path) -> list[records.ObservedState]:
     record = records.read(folder)
     assert not record.trouble
     return [state for some in record.states.values() for state in some]
@@ -40,7 +40,7 @@ def test_each_state_is_noted_once(tmp_path: Path) -> None:
     assert [state.step for state in found] == [(0,), (1,), (2,), (3,)]
     assert [state.is_created for state in found] == [True, False, False, False]
     assert {state.what for state in found} == {"Adam"}
-    assert found[0].kind.paths == ("['b']", "['w']")
+    assert found[0].optimizer.paths == ("['b']", "['w']")
     assert found[0].place.function == "test_each_state_is_noted_once"
     assert len(found[1].moments[0]) == 4
     places = next(iter(records.read(tmp_path).places.values()))
@@ -87,7 +87,7 @@ def test_copies_on_several_devices(tmp_path: Path) -> None:
         jax_utils.replicate(optim.Adam(0.1).create(PARAMS))
     one, copies = states(tmp_path)
     assert (one.step, copies.step) == ((0,), (0,) * count)
-    assert copies.kind.shapes == ((count, 3), (count, 2, 3))
+    assert copies.optimizer.shapes == ((count, 3), (count, 2, 3))
     np.testing.assert_array_equal(copies.leaves[0].numbers, np.ones(3 * count))
 
 

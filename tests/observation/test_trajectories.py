@@ -9,58 +9,60 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat.observation.fingerprints import digest, fingerprint
-from flaxoptim_compat.observation.records import Kind, Place, Record, State
+from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, ProgramLine, Record
 from flaxoptim_compat.observation.trajectories import compare
 
-KIND = Kind("train.py", ("['a']", "['b']"), ((2,), (300,)))
+OPTIMIZER = OptimizerKey("train.py", ("['a']", "['b']"), ((2,), (300,)))
 STEPS = [1.0, 1.5, 2.0, 2.5]
 ULP = float(np.spacing(np.float32(2.0)))
 
 
-def state(step: int, value: float, of_b: float | None = None, created: bool = False) -> State:
+def state(
+    step: int, value: float, of_b: float | None = None, created: bool = False
+) -> ObservedState:
     arrays = [np.full(2, value, np.float32), np.full(300, of_b or value, np.float32)]
     digests = list(map(digest, arrays))
-    return State(
-        KIND,
+    return ObservedState(
+        OPTIMIZER,
         0,
         (step,),
         b"".join(digests).hex(),
         "Adam",
-        Place("train.py", 1, "<module>"),
+        ProgramLine("train.py", 1, "<module>"),
         created,
         list(map(fingerprint, arrays, digests)),
         [],
     )
 
 
-def record(states: Sequence[State]) -> Record:
-    return Record({KIND: list(states)})
+def record(states: Sequence[ObservedState]) -> Record:
+    return Record({OPTIMIZER: list(states)})
 
 
-def run(values: Sequence[float]) -> list[State]:
+def run(values: Sequence[float]) -> list[ObservedState]:
     return [state(step, value, created=not step) for step, value in enumerate(values)]
 
 
 def test_the_same_bits_in_another_order() -> None:
     found = compare(record(run(STEPS)), record(run(STEPS)[::-1]))
     assert (found.optimizers, found.steps, found.all_steps) == (1, 3, 3)
-    assert found.parting is None and found.worst is None
+    assert found.divergence is None and found.worst is None
 
 
 def test_a_training_done_twice_by_one_worker_of_a_pool_and_once_by_two() -> None:
     again = [dataclasses.replace(each, round=1) for each in run(STEPS)]
     twice, once = record([*run(STEPS), *again]), record(run(STEPS))
-    parting = compare(twice, once).parting
-    assert parting is not None and parting.is_missing
+    divergence = compare(twice, once).divergence
+    assert divergence is not None and divergence.is_missing
     for one, other in ((twice, once), (once, twice)):
-        found = compare(dataclasses.replace(one, pooled={KIND.program}), other)
-        assert found.parting is None
+        found = compare(dataclasses.replace(one, pooled={OPTIMIZER.program}), other)
+        assert found.divergence is None
         assert (found.optimizers, found.steps, found.all_steps) == (1, 3, 3)
 
 
 def test_what_rounding_does_passes_and_is_told() -> None:
     found = compare(record(run(STEPS)), record(run([1.0, 1.5, 2.0 + ULP, 2.5 + ULP])))
-    assert found.parting is None and found.worst is not None
+    assert found.divergence is None and found.worst is not None
     assert found.worst.error == ULP and found.worst.allowed > ULP
     assert found.steps == 3
 
@@ -77,8 +79,8 @@ def test_what_rounding_does_passes_and_is_told() -> None:
 )
 def test_where_runs_part(values: list[float], step: int, is_missing: bool) -> None:
     found = compare(record(run(STEPS)), record(run(values)))
-    assert found.parting is not None
-    assert (found.parting.state.step, found.parting.is_missing) == ((step,), is_missing)
+    assert found.divergence is not None
+    assert (found.divergence.state.step, found.divergence.is_missing) == ((step,), is_missing)
 
 
 def test_what_only_one_run_makes_between_two_states() -> None:
@@ -86,23 +88,25 @@ def test_what_only_one_run_makes_between_two_states() -> None:
     # The step is set before the parameters, or after them.
     for between in (state(0, 2.5), state(3, 7.0)):
         in_two = [*run(STEPS), between, state(0, 7.0), state(1, 8.0)]
-        assert compare(record(in_two), record(reset)).parting is None
-        assert compare(record(reset), record(in_two)).parting is None
+        assert compare(record(in_two), record(reset)).divergence is None
+        assert compare(record(reset), record(in_two)).divergence is None
 
 
 def test_a_leaf_that_only_roundings_move() -> None:
     first, moved = state(0, 1.0, 1e-30, created=True), [1e-12, 3e-12]
     runs = [[first, state(1, 1.5, noise)] for noise in moved]
-    assert compare(*map(record, runs)).parting is None
+    assert compare(*map(record, runs)).divergence is None
     runs[1][1] = state(1, 1.5, 1e-3)
-    assert compare(*map(record, runs)).parting is not None
+    assert compare(*map(record, runs)).divergence is not None
 
 
 def test_the_optimizer_is_the_one_that_began_nearest() -> None:
     others = [state(0, 50.0, created=True), state(1, 51.0)]
     runs = [[*run(STEPS), *others], [*run([1.0, 1.5, 2.0, 9.0]), *others]]
-    parting = compare(*map(record, runs)).parting
-    assert parting is not None and [each.leaves for each in parting.created] == [runs[0][0].leaves]
+    divergence = compare(*map(record, runs)).divergence
+    assert divergence is not None and [each.leaves for each in divergence.created] == [
+        runs[0][0].leaves
+    ]
 
 
 def test_nothing_moves() -> None:

@@ -16,7 +16,7 @@ import flaxoptim_compat
 from flaxoptim_compat.migrate.editing.one_change import VerificationError
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 from flaxoptim_compat.observation import records
-from flaxoptim_compat.observation.observed_command import Run
+from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.proof import Proof
 from flaxoptim_compat.observation.recorder import recording
 from tests.observation.wrong_rewrites import PROGRAMS
@@ -27,9 +27,9 @@ class InProcess:
     """Runs files of Python; of one with the same text it knows what it does."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Run] = {}
+        self._known: dict[bytes, ObservedRun] = {}
 
-    def __call__(self, command: str) -> Run:
+    def __call__(self, command: str) -> ObservedRun:
         """Run a file, whose name is the command."""
         text = Path(command).read_bytes()
         if text not in self._known:
@@ -37,7 +37,7 @@ class InProcess:
         return self._known[text]
 
 
-def _run(file: str) -> Run:
+def _run(file: str) -> ObservedRun:
     with tempfile.TemporaryDirectory() as folder:
         output = ""
         with flaxoptim_compat.installed(era=True), recording(Path(folder)):
@@ -45,7 +45,7 @@ def _run(file: str) -> Run:
                 runpy.run_path(file, run_name="__main__")
             except Exception:
                 output = traceback.format_exc()
-        return Run(int(bool(output)), output, records.read(Path(folder)))
+        return ObservedRun(int(bool(output)), output, records.read(Path(folder)))
 
 
 RUN = InProcess()
@@ -89,7 +89,7 @@ def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str
     program = PROGRAMS[name]
     assert text in program.new
     changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
-    with pytest.raises(VerificationError, match="The numbers part after") as caught:
+    with pytest.raises(VerificationError, match="The numbers differ after") as caught:
         written(changes, tmp_path, judge)
     assert not caught.value.output
     assert changes[0].path.read_text() == program.old
