@@ -27,3 +27,11 @@ def printable(text: str, keep: str = "\n") -> str:
     return "".join(
         letter if letter.isprintable() or letter in keep else repr(letter)[1:-1] for letter in text
     )
+
+
+def shortened(text: str, width: int) -> str:
+    """Text with dots instead of its middle where it is longer than so many letters."""
+    if len(text) <= width:
+        return text
+    left = (width - 3) // 2
+    return f"{text[:left]}...{text[len(text) - (width - 3 - left) :]}"

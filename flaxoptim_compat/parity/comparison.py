@@ -15,7 +15,7 @@ from flaxoptim_compat.parity.causes import Context, find, fitting
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Parting, Track
 from flaxoptim_compat.parity.gradients import Gradients, gradients
-from flaxoptim_compat.parity.lockstep import Progress, Run
+from flaxoptim_compat.parity.lockstep import Lockstep, Progress
 from flaxoptim_compat.parity.overrides import overrides as read_overrides
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
@@ -77,13 +77,13 @@ def compare(
     given = read_overrides(values, count)
     start = _start(params, sides)
     allowed = Tolerance.of(tolerance)
-    run = Run(sides, start, source, given, count)
+    run = Lockstep(sides, start, source, given, count)
     for recording in dict.fromkeys(_recordings(source, sides)):
         run.notes.append(f"{recording.path} is a recording of {recording.origin}.")
     report = _report(run, allowed, names, progress)
     computed = next((each for each in sides if each.recording is None), None)
     if report.first_parting is not None and computed is not None and not allowed.exact:
-        control = Run((computed, one_ulp_off(computed)), start, source, given, count)
+        control = Lockstep((computed, one_ulp_off(computed)), start, source, given, count)
         report = _less_what_grew(report, run, control.tracks())
     if report.first_parting is None:
         return report
@@ -105,15 +105,15 @@ def compare(
         parted=report.first_parting.step,
         leaves=partings.parting_parameters(report.tracks, fitting(allowed)),
         tolerance=fitting(allowed),
-        runs=lambda one, other, until: _report(
-            Run((side(one), side(other)), start, source, given, until), fitting(allowed)
+        runs=lambda first, second, until: _report(
+            Lockstep((side(first), side(second)), start, source, given, until), fitting(allowed)
         ),
     )
     return dataclasses.replace(report, causes=find(a, b, context))
 
 
 def _report(
-    run: Run,
+    run: Lockstep,
     allowed: Tolerance,
     names: tuple[str, str] | None = None,
     progress: Progress | None = None,
@@ -135,8 +135,8 @@ def _report(
     )
 
 
-def _less_what_grew(report: Report, run: Run, control: Sequence[Track]) -> Report:
-    """The report, if what one side makes of differences in the last place is allowed as well."""
+def _less_what_grew(report: Report, run: Lockstep, control: Sequence[Track]) -> Report:
+    """The report, if as much is allowed as one side makes of differences in the last place."""
     grown = {(each.leaf, each.quantity): np.maximum.accumulate(each.error) for each in control}
     tracks = [
         dataclasses.replace(each, grown=grown[each.leaf, each.quantity]) for each in report.tracks
@@ -165,11 +165,11 @@ def _count(steps: int | None, source: Gradients, sides: tuple[Side, Side]) -> in
     known += [] if source.count is None else [source.count]
     if steps is None:
         if not known:
-            raise ParityError("steps is missing: a function of the gradients knows no end.")
+            raise ParityError("steps is missing: say how many, as grads is a function.")
         return min(known)
     if steps < 0 or steps > min(known, default=steps):
-        there = f"there are gradients for {min(known)}" if known else "give a number from 0 up"
-        raise ParityError(f"steps={steps}: {there}.")
+        problem = f"there are gradients for {min(known)}" if known else "give a number from 0 up"
+        raise ParityError(f"steps={steps}: {problem}.")
     return steps
 
 
@@ -192,7 +192,7 @@ def _shapes(params: Any) -> list[Any]:
     return [np.shape(leaf) for leaf in jax.tree.leaves(params)]
 
 
-def _parting(run: Run, tracks: list[Track], excess: list[Series]) -> Parting | None:
+def _parting(run: Lockstep, tracks: list[Track], excess: list[Series]) -> Parting | None:
     place = partings.first_place(tracks, excess)
     if place is None:
         return None

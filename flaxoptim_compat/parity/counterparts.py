@@ -1,8 +1,7 @@
-"""A definition or an Optimizer of one flax.optim, made anew in another one.
+"""A definition or an Optimizer of one flax.optim, made anew in another flax.optim.
 
-There is this package's, there may be a genuine one, or a copy of its files, and there are those
-that only a recording remembers. A definition of any of them is described in one way, and made in
-one way.
+Beside the flax.optim of this package there may be the genuine one, or a copy of its files, and a
+recording remembers the definition of a third. ``Description`` describes the definitions of all.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ class Description:
     """The class and the arguments of a definition, in whichever flax.optim.
 
     Args:
-      kind: the name of its class.
-      arguments: what the class is given, by name, other definitions excepted.
-      parts: these.
-      traversals: those of a MultiOptimizer, one for each part.
+      kind: the name of the class.
+      arguments: the arguments of the class by name, but for other definitions.
+      parts: the definitions among the arguments.
+      traversals: the traversals of a MultiOptimizer, one for each part.
     """
 
     kind: str
@@ -56,18 +55,18 @@ class Description:
     traversals: Sequence[Any] = ()
 
     def made_in(self, module: Any) -> Any:
-        """The definition in a flax.optim; None if that has no such class, or one that differs."""
+        """The definition in a flax.optim; None if the class is missing there, or differs."""
         cls = getattr(module, self.kind, None)
         parts = [each.made_in(module) for each in self.parts]
         if not isinstance(cls, type) or any(part is None for part in parts):
             return None
         if self.kind == _MULTI:
             return cls(*zip(self.traversals, parts, strict=True)) if self.traversals else None
-        given = {**self.arguments, **dict(zip([WRAPPED], parts, strict=False))}
-        # The dtype is no number, so a recording has none: whoever relies on it compares the two.
+        arguments = {**self.arguments, **dict(zip([WRAPPED], parts, strict=False))}
+        # A recording has no dtype, which is no number: the caller compares the two definitions.
         known = inspect.signature(cls).parameters
-        surplus = len(parts) > 1 or set(given) - set(known)
-        return None if surplus or set(known) - set(given) - {DTYPE} else cls(**given)
+        surplus = len(parts) > 1 or set(arguments) - set(known)
+        return None if surplus or set(known) - set(arguments) - {DTYPE} else cls(**arguments)
 
 
 def described(definition: Any) -> Description | None:
@@ -114,19 +113,19 @@ def _recorded(entry: Any) -> Description | None:
     return None if known is None else Description(kind, arguments, known)
 
 
-def _all_known(found: Iterable[Description | None]) -> list[Description] | None:
-    """The parts of a definition; None if nothing can be said of one of them."""
-    parts = list(found)
+def _all_known(parts: Iterable[Description | None]) -> list[Description] | None:
+    """The descriptions of all parts of a definition; None if one part has none."""
+    parts = list(parts)
     known = [each for each in parts if each is not None]
     return known if len(known) == len(parts) else None
 
 
 def counterpart(subject: Any, module: Any) -> Any:
-    """The counterpart of a subject in a flax.optim: the subject itself, if it is of that one.
+    """The counterpart of a subject in a flax.optim: the subject itself, if it is from there.
 
     Args:
       subject: a definition or an Optimizer of any flax.optim.
-      module: the flax.optim to have it in.
+      module: the flax.optim of the counterpart.
 
     Returns:
       None if there is none, or a class of the user's is involved.
@@ -135,7 +134,7 @@ def counterpart(subject: Any, module: Any) -> Any:
     description = described(definition)
     if description is None or isinstance(definition, module.OptimizerDef):
         return None if description is None else subject
-    # The user did not make it.
+    # The user did not make this definition, so no warning of a removal is due.
     with warnings_ignored():
         made = description.made_in(module)
         if made is None or definition is subject:
@@ -146,8 +145,8 @@ def counterpart(subject: Any, module: Any) -> Any:
 def recorded_optimizer(recording: Recording) -> Any:
     """An Optimizer with the definition, the parameters, the moments and the step of a recording.
 
-    Its first updates are those that were recorded, up to rounding and up to what the definition was
-    given that is no number, such as a dtype; whoever relies on it compares the two.
+    Its first updates are those that were recorded, but for rounding, and for arguments of the
+    definition that are no numbers, such as a dtype: the caller compares the two.
 
     Args:
       recording: of an optimizer of flax.optim.

@@ -20,9 +20,9 @@ class Track:
     Args:
       leaf: the path of the parameter, such as ``dense/kernel``.
       quantity: ``parameter``, or the moment of it, by the name that optax gives it.
-      names: what the two sides call the quantity: ``("grad_ema", "mu")``.
-      shape: of the array.
-      dtype: the coarser one of the two sides'.
+      names: the names of the quantity on the two sides: ``("grad_ema", "mu")``.
+      shape: the shape of the array.
+      dtype: the coarser dtype of the two sides.
       error: the largest absolute difference of two elements; NaN or infinite where one side only is
         not finite.
       distance: the farthest that a finite element of the first side has been from where it started.
@@ -80,7 +80,7 @@ class Parting:
       step: how many steps had been done; 0 is before the first.
       leaf: the path of the parameter.
       quantity: ``parameter``, or the name of a moment.
-      index: of the element that differs most.
+      index: the index of the element that differs most.
       values: the element in the first run and in the second.
       ulps: how many floating-point numbers lie between the two values, plus one.
       not_finite: which side has NaN or infinity there: ``first``, ``second``, ``both`` (not the
@@ -102,8 +102,8 @@ class Cause:
 
     Args:
       key: a short name that does not change: ``eps-inside-root``.
-      summary: what the second side does otherwise than the first, in one sentence.
-      remedy: what to write instead.
+      summary: the difference of the second side from the first, in one sentence.
+      remedy: the code to write instead.
     """
 
     key: str
@@ -116,17 +116,17 @@ class Findings:
     """All that is known of two runs that were compared after each step.
 
     Args:
-      names: what to call the two sides.
+      names: the names of the two sides.
       steps: how many steps were done.
       tracks: the parameters, and the moments that both sides keep.
-      tolerance: what was allowed.
+      tolerance: the tolerance of the comparison.
       first_difference: where the runs first are not the same numbers; None if they always are.
       first_parting: where they first are further apart than allowed; None if they never are.
-      causes: what explains the parting, all of it together; none where nothing known does.
+      causes: the known mistakes that together explain the parting; empty if none do.
       loop: ``open`` where both sides were given the same gradients, ``closed`` where each side's
         gradients were taken at its own parameters.
       notes: what the reader ought to know, such as moments that only one side has.
-      versions: of jax and the like, and the device.
+      versions: the versions of jax and other packages, and the device.
     """
 
     names: tuple[str, str]

@@ -1,7 +1,7 @@
-"""A ``flax.optim`` that is really there.
+"""The genuine ``flax.optim``, if this Python has one.
 
-It is loaded once more under a private name, with a ``jax`` that still has the names of the time, so
-that the program's own ``flax.optim`` and the installed jax stay as they are.
+It is loaded once more under a private name, with a ``jax`` that still has the names of its time:
+the ``flax.optim`` of the program and the installed jax stay as they are.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _NAME = "flax._optim_beside_flaxoptim_compat"
 
 
 def find() -> ModuleType | None:
-    """The ``flax.optim`` that is there, is not this package's, and runs here; None if none."""
+    """The genuine ``flax.optim``; None if there is none, or it does not run here."""
     loaded = _found()
     return None if isinstance(loaded, str) else loaded
 
 
 def problem() -> str:
-    """The reason why an installed ``flax.optim`` cannot be used; empty if there is no such."""
+    """The reason why an installed genuine ``flax.optim`` does not run here; "" if there is none."""
     loaded = _found()
     return loaded if isinstance(loaded, str) else ""
 
@@ -76,7 +76,7 @@ def _is_inside(name: str) -> bool:
 
 
 class _JaxOfTheTime:
-    """The installed jax, and the names that it has lost."""
+    """The installed jax, with the names that it has lost."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -100,6 +100,6 @@ def _give_old_names() -> None:
 
 def _try_a_step(module: Any) -> None:
     params = {"w": jnp.ones((2,))}
-    # Anew, because flax.optim sets a filter of its own, by which its warning is always shown.
+    # Ignored anew: on import, flax.optim sets a filter that always shows its warning.
     with warnings_ignored():
         jax.eval_shape(module.Momentum(0.1).create(params).apply_gradient, params)

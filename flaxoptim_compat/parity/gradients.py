@@ -23,8 +23,8 @@ class Gradients:
       loop: ``open`` if both sides are given the same, else ``closed``.
       function: ``(params, step) -> gradients``; None if they are known before.
       known: ``step -> the gradients``, if they are known before.
-      count: of how many steps they are known; None for a function, which knows no end.
-      recording: that they come from.
+      count: the number of steps whose gradients are known; None for a function.
+      recording: the recording that they come from, if any.
     """
 
     loop: str
@@ -50,14 +50,14 @@ class Gradients:
           first: the parameters of the first side.
           second: those of the second.
           step: the number of the step, from 0.
-          given: what ``given`` returned for it.
+          given: the result of ``given`` for the step.
         """
         function = self.function
-        mine = gradient_leaves(first, function(first, step)) if function else given["grads"]
-        other = mine
+        of_first = gradient_leaves(first, function(first, step)) if function else given["grads"]
+        of_second = of_first
         if function and self.loop == "closed":
-            other = gradient_leaves(second, function(second, step))
-        return _tree_like(first, mine), _tree_like(second, other)
+            of_second = gradient_leaves(second, function(second, step))
+        return _tree_like(first, of_first), _tree_like(second, of_second)
 
 
 def _tree_like(params: Any, leaves: Sequence[Any]) -> Any:

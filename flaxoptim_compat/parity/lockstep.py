@@ -33,19 +33,19 @@ Progress = Callable[[int, int], None]
 Carry = tuple[Any, Any]
 
 _ORDINALS = ("first", "second")
-# Of steps whose gradients are in memory at once, and of all.
+# The bytes of the gradients of steps that are in memory at once, and the number of such steps.
 _MEMORY = 2**28
 _MOST = 256
 # How long a call may take, roughly, before it is time to show progress.
 _SECONDS = 0.25
 
 
-class Run:
-    """Two sides on the way.
+class Lockstep:
+    """Two sides that do the same steps.
 
     Args:
       sides: the two sides.
-      params: where they start, for those that bring no parameters.
+      params: the parameters to start from, for a side that brings none.
       grads: the gradients.
       overrides: the hyper-parameters that are set at each step.
       steps: how many steps to do.
@@ -125,14 +125,14 @@ class Run:
             yield done, np.asarray(rows, np.float64)[:count], carry
 
     def _begun(self, number: int, params: Any) -> Stepper:
-        """A side at the start; the overrides that it does not take are told in a note."""
+        """A side at the start; a note names the overrides that the side does not take."""
         with self._blamed(number, "could not start"):
             stepper = Stepper(self.sides[number], params, self._overrides)
         left = sorted(set(self._overrides.values) - stepper.names)
         if left:
             self.notes.append(
-                f"The {_ORDINALS[number]} side goes by its own {', '.join(left)}: it has no such"
-                " hyper-parameter that could be set at each step (see optax.inject_hyperparams)."
+                f"The {_ORDINALS[number]} side goes by its own {', '.join(left)}, which cannot be"
+                " set at each step. See optax.inject_hyperparams."
             )
         return stepper
 
@@ -145,7 +145,7 @@ class Run:
         """Do some steps.
 
         Args:
-          carry: what was carried so far.
+          carry: the carries of both sides so far.
           begin: the arrays of the first side at the start.
           first: the number of the first step to do.
           last: that of the step after the last one.
@@ -155,7 +155,7 @@ class Run:
         def body(index: Any, state: Any) -> Any:
             carry, errors = state
             given = jax.tree.map(lambda entries: entries[index - first], inputs)
-            # What is measured must not be fused into the step, which it would round differently.
+            # Fused with the measuring, the step would be rounded differently.
             carry = optimization_barrier(self._step(carry, index, given))
             return carry, errors.at[index - first].set(self._errors(carry, begin))
 
@@ -172,7 +172,7 @@ class Run:
         )
         with _told("The gradients failed: grads(params, step) is traced by jax."):
             grads = self._grads.of_step(first, second, index, given)
-        # Else each side's fusion might compute the gradients once more, and round them differently.
+        # Else the fusion of each side might compute the gradients anew, and round them differently.
         carry, grads = optimization_barrier((carry, grads))
 
         def step_of(number: int) -> Any:
@@ -183,29 +183,29 @@ class Run:
         return step_of(0), step_of(1)
 
     def _settled(self, start: Carry) -> Carry:
-        """The start in the dtypes that a step leaves behind: integers become floats, say."""
+        """The start in the dtypes that it has after a step: integers may become floats."""
         if not self.steps:
             return start
         given = self._given(0, start)
         for _ in range(3):
             after = jax.eval_shape(self._step, start, 0, given)
-            for number, (one, other) in enumerate(zip(start, after, strict=True)):
-                self._check_form(number, one, other)
-            dtypes = zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True)
-            if all(one.dtype == other.dtype for one, other in dtypes):
+            for number, (old, new) in enumerate(zip(start, after, strict=True)):
+                self._check_form(number, old, new)
+            leaves = zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True)
+            if all(old.dtype == new.dtype for old, new in leaves):
                 return start
             start = jax.tree.map(lambda leaf, like: leaf.astype(like.dtype), start, after)
         raise ParityError("The dtypes of a side change with each step.")
 
     def _check_form(self, number: int, before: Any, after: Any) -> None:
-        what = f"A step of the {_ORDINALS[number]} side ({self.sides[number].name}) changes the"
+        changes = f"A step of the {_ORDINALS[number]} side ({self.sides[number].name}) changes the"
         of = "of its parameters or of its state"
-        old, new = str(jax.tree.structure(before)), str(jax.tree.structure(after))
-        if old != new:
-            raise ParityError(f"{what} structure {of}: from {old} to {new}.")
-        for one, other in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
-            if one.shape != other.shape:
-                raise ParityError(f"{what} shape {of}: from {one.shape} to {other.shape}.")
+        structures = str(jax.tree.structure(before)), str(jax.tree.structure(after))
+        if structures[0] != structures[1]:
+            raise ParityError(f"{changes} structure {of}: from {structures[0]} to {structures[1]}.")
+        for old, new in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
+            if old.shape != new.shape:
+                raise ParityError(f"{changes} shape {of}: from {old.shape} to {new.shape}.")
 
     def _given(self, step: int, carry: Carry) -> dict[str, Any]:
         """The inputs of a step from outside."""
@@ -215,9 +215,9 @@ class Run:
 
     def _inputs(self, first: int, count: int) -> Any:
         """The inputs of some steps, stacked, and filled up with copies of the last."""
-        each = [self._given(step, self._start) for step in range(first, first + count)]
-        each += each[-1:] * (self._capacity - count)
-        return jax.tree.map(lambda *entries: np.stack(entries), *each)
+        inputs = [self._given(step, self._start) for step in range(first, first + count)]
+        inputs += inputs[-1:] * (self._capacity - count)
+        return jax.tree.map(lambda *entries: np.stack(entries), *inputs)
 
     def _most(self) -> int:
         if not self.steps:
@@ -229,7 +229,7 @@ class Run:
 
 @contextmanager
 def _told(what: str) -> Iterator[None]:
-    """Say what failed in the user's code."""
+    """Raise errors of the user's code as a ParityError that begins with some words."""
     try:
         yield
     except ParityError:
@@ -239,7 +239,7 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _not_finite(tracks: list[Track], series: np.ndarray[Any, Any]) -> list[str]:
-    """The first place of each side with an element that is not finite, be it the same or not."""
+    """Notes on the first array of each side with an element that is not finite."""
     columns = {"first": FIRST_NOT_FINITE, "second": SECOND_NOT_FINITE}
     places = {name: _first_flag(series[:, :, column]) for name, column in columns.items()}
     if places["first"] == places["second"]:

@@ -22,10 +22,10 @@ class Match(NamedTuple):
     """An array that both sides have.
 
     Args:
-      row: the parameter's number among the leaves.
+      row: the number of the parameter among the leaves.
       leaf: the path of the parameter.
       quantity: ``parameter``, or the name of a moment.
-      names: what the two sides call it.
+      names: the names of the quantity on the two sides.
       shape: of the array.
       dtype: the coarser one of the two sides'.
     """
@@ -39,11 +39,11 @@ class Match(NamedTuple):
 
 
 class Matching:
-    """The arrays that two sides have in common, found in what they carry at the start.
+    """The arrays that two sides have in common, found in their carries at the start.
 
     Args:
       sides: the two sides.
-      start: what they carry.
+      start: the carries of both.
 
     Raises:
       ParityError: their parameters are not the same trees.
@@ -58,7 +58,7 @@ class Matching:
         self.matches = self._parameters(params, others) + self._moments(start)
 
     def arrays(self, carry: tuple[Any, Any]) -> list[tuple[Any, Any]]:
-        """The matching arrays in what is carried."""
+        """The pairs of matching arrays in the carries of both sides."""
         first, second = (
             {PARAMETER: jax.tree.leaves(side.params_of(carried))}
             | {name: moment.arrays for name, moment in side.moments(carried).items()}

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-# Small arrays of one shape are measured together, which compiles much faster; large ones are not,
-# because to put them together they would have to be copied.
+# Small arrays of one shape are measured together, which compiles much faster; large arrays are not,
+# since stacking would copy them.
 _SMALL = 2**16
 
-# What is measured of each pair of arrays.
+# The measures of a pair of arrays, as columns.
 ERROR, DISTANCE, LARGEST, FIRST_NOT_FINITE, SECOND_NOT_FINITE = range(5)
 MEASURES = 5
 
@@ -24,7 +24,7 @@ def measured(pairs: Sequence[tuple[Any, Any]], begin: Sequence[Any]) -> jax.Arra
 
     Args:
       pairs: the same array on both sides.
-      begin: where the first side's started.
+      begin: the arrays of the first side at the start.
     """
     arrays = [(*pair, start) for pair, start in zip(pairs, begin, strict=True)]
     groups = _groups(arrays)

@@ -1,4 +1,4 @@
-"""The moments of the parameters, wherever a side keeps them, by the names that optax gives them."""
+"""The moments in the state of a side, by the names that optax gives them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flaxoptim_compat.bridge.trees import thaw
 from flaxoptim_compat.optim.formula import Chain
 from flaxoptim_compat.optim.kinds import KINDS
 
-# What hand-written optimizers like to call them.
+# Names that hand-written optimizers give moments, and those of optax.
 _ALIASES = {"m": "mu", "v": "nu", "momentum": "trace"}
 # The factors of WeightNorm: flax.optim keeps a state for each of them, optax a tree of both.
 _FACTORS = {"direction_state": "direction", "scale_state": "scale"}
@@ -35,8 +35,8 @@ class Moment(NamedTuple):
     """One quantity that a side keeps for its parameters.
 
     Args:
-      own_name: what the side calls it.
-      arrays: one for each parameter; None where there is none.
+      own_name: the name of the quantity on the side.
+      arrays: one for each parameter; None where the side keeps none.
     """
 
     own_name: str
@@ -46,8 +46,8 @@ class Moment(NamedTuple):
 def moments_in(state: Any, params: Any) -> dict[str, Moment]:
     """All moments in a state, by the names that optax would give them.
 
-    A moment is a subtree with the structure of the parameters, that holds a number with a fraction,
-    or a small dataclass of such numbers, for each of them. Counts are none.
+    A moment is a subtree with the structure of the parameters that has an array of floats, or a
+    dataclass of such arrays, for each parameter. Counts are no moments.
 
     Args:
       state: of flax.optim, of optax, or anything else made of containers and arrays.
@@ -66,7 +66,7 @@ def moments_in(state: Any, params: Any) -> dict[str, Moment]:
 
 
 def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
-    """Moments by the names that flax.optim gives them, by those that optax gives them.
+    """Moments by the names of optax, from moments by the names of flax.optim.
 
     Args:
       columns: an array, or None, for each parameter. A dot is before the field of a state within a
@@ -86,7 +86,7 @@ def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
 
 
 def _add(moments: dict[str, Moment], name: str, moment: Moment, count: int) -> None:
-    """Join the parts of a masked chain; two of the same parameters get names of their own."""
+    """Add a moment: parts of a masked chain are joined, a second moment gets a name of its own."""
     for number in range(1, len(moments) + 2):
         key = name if number == 1 else f"{name} {number}"
         old = moments.get(key, Moment(moment.own_name, [None] * count)).arrays
@@ -112,7 +112,7 @@ def _like_params(node: Any, treedef: Any, name: Name) -> Iterator[tuple[Name, li
 
 def _children(node: Any, name: Name) -> list[tuple[Name, Any]]:
     if isinstance(node, tuple) and hasattr(node, "_fields"):
-        # What inject_hyperparams holds are settings.
+        # The hyper-parameters of inject_hyperparams are no moments.
         fields = [each for each in node._fields if each != "hyperparams"]
         return [(Name(each, each), getattr(node, each)) for each in fields]
     if isinstance(node, tuple | list):

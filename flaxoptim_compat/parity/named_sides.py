@@ -1,4 +1,4 @@
-"""Sides of a comparison, and parameters for it, that are named in a line of text."""
+"""Sides and parameters of a comparison that a text on the command line names."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.sides import side
 
-# By which an npz file is a recording.
+# The entry that only a recording has among npz files.
 _DESCRIPTION = "description/json.uint8.npy"
 
 
 def named_side(text: str, code: NamedCode) -> Any:
-    """The object that a text means, which must be one that can stand on a side of a comparison.
+    """The object that a text names, which can stand on a side of a comparison.
 
     Args:
       text: as for ``named``.
       code: runs the user's code.
 
     Raises:
-      NamingError: there is no such thing, or the user's code fails.
-      ParityError: it is something else.
+      NamingError: there is no such object, or the user's code fails.
+      ParityError: the object cannot be compared.
     """
     subject = named(text, code)
     try:
@@ -46,17 +46,17 @@ def named_side(text: str, code: NamedCode) -> Any:
 
 
 def named_parameters(text: str, code: NamedCode) -> Any:
-    """The parameters that a text means: as ``named``, or those in a file.
+    """The parameters that a text names: an object, or those in a file.
 
     Args:
       text: a file, which is a recording or a checkpoint, or what ``named`` takes.
       code: runs the user's code.
 
     Raises:
-      NamingError: there is no such thing, or the user's code fails.
+      NamingError: there is no such object, or the user's code fails.
       ParityError: there are no parameters in the file, or those of several optimizers.
     """
-    # Unlike Path.exists, it knows that a long expression is no file.
+    # Unlike Path.exists, os.path.exists is False for an expression longer than a name can be.
     path = Path(os.path.expanduser(text))
     if not os.path.exists(path):
         return named(text, code)
@@ -70,7 +70,7 @@ def named_parameters(text: str, code: NamedCode) -> Any:
 
 
 def _is_recording(path: Path) -> bool:
-    # A pipe would be waited for.
+    # To open a pipe would wait for its writer.
     if not path.is_file() or not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:

@@ -1,4 +1,4 @@
-"""The hyper-parameters that are set anew at each step."""
+"""The overrides of a comparison: hyper-parameters that are set at each step."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NUMBERS = (int, float, complex, np.generic, np.ndarray, jax.Array)
 
 @dataclass(frozen=True, eq=False)
 class Overrides:
-    """Values by name: those of all steps, and those of each.
+    """Values of hyper-parameters by name.
 
     Args:
-      constant: the same at all steps; passed on as they are.
+      constant: values that are the same at all steps, passed on as they are.
       changing: an array with an entry for each step.
     """
 

@@ -12,13 +12,14 @@ from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
 
 def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int, int] | None:
-    """The first step at which an array is in excess, and the array that is most.
+    """The first step at which an array is in excess, and the array that is most in excess.
 
-    Of several at one step, parameters go before moments, and what is not finite before the rest.
+    Of several arrays at one step, parameters go before moments, and arrays that are not finite
+    before the others.
 
     Args:
       tracks: the arrays.
-      excess: for each of them, at each step, by how much it is: 0 is not at all, and NaN the most.
+      excess: the excess of each array at each step: 0 is none, and NaN the most.
     """
     if not excess:
         return None
@@ -32,7 +33,7 @@ def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int,
 
 
 def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
-    """The difference of arrays, as a multiple of what is allowed; 0 where it is allowed."""
+    """The error of each array as a multiple of the allowed error; 0 where it is allowed."""
     excess = []
     for track in tracks:
         allowed = track.allowed(tolerance)
@@ -58,8 +59,8 @@ def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
 
     Args:
       step: how many steps had been done.
-      track: what the arrays are.
-      arrays: of the first side and of the second.
+      track: the track of the arrays.
+      arrays: the array of the first side and that of the second.
     """
     first, second = map(np.asarray, arrays)
     worst = int(np.argmax(differences(first, second)))
@@ -78,12 +79,12 @@ def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
 
 def differences(first: Any, second: Any) -> Series:
     """The distance of the elements of two arrays, in double precision."""
-    one, other = wide(first), wide(second)
+    a, b = wide(first), wide(second)
     with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.abs(one - other)
+        apart = np.abs(a - b)
         # NaN on one side only, or another infinity, is the largest difference there can be.
         apart = np.where(np.isfinite(apart), apart, np.inf)
-        return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, apart)
+        return np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, apart)
 
 
 def wide(array: Any) -> Any:
@@ -109,12 +110,12 @@ def _ulps(values: tuple[Any, Any], dtype: np.dtype[Any]) -> float:
         )
     if dtype.kind in "iub":
         return float(abs(wide(values[0]) - wide(values[1])))
-    one, other = (_place(np.asarray(value).astype(dtype)) for value in values)
-    return float(abs(one - other))
+    first, second = (_ordinal(np.asarray(value).astype(dtype)) for value in values)
+    return float(abs(first - second))
 
 
-def _place(value: Any) -> int:
-    """The number of a floating-point number when all of its dtype are counted in order from 0."""
+def _ordinal(value: Any) -> int:
+    """The rank of a floating-point number among all of its dtype, counted from 0."""
     bits = int(value.view(f"u{value.dtype.itemsize}"))
     sign = 1 << (8 * value.dtype.itemsize - 1)
     return sign - bits if bits & sign else bits

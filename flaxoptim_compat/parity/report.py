@@ -1,4 +1,4 @@
-"""The report of a comparison: what was found, and all the forms in which it is shown."""
+"""The report of a comparison, and the forms in which it is shown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORMS: dict[str, Callable[[Findings], str | bytes]] = {
 
 
 class Report(Findings):
-    """Two runs compared after each step; ``Findings`` says what it holds."""
+    """A report on two runs, compared after each step; see ``Findings`` for its fields."""
 
     def __str__(self) -> str:
         return table(self)
@@ -34,7 +34,7 @@ class Report(Findings):
         return to_json(self)
 
     def to_html(self) -> str:
-        """The report as one page that needs nothing else."""
+        """The report as an HTML page that loads nothing else."""
         return to_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -45,7 +45,7 @@ class Report(Findings):
             ``.png``, which need the extra ``plot``, as do the curves of a page.
 
         Raises:
-          ParityError: another suffix, a place that cannot be written, or no matplotlib.
+          ParityError: the suffix is no form, the file cannot be written, or matplotlib is missing.
         """
         path = Path(path)
         check(path)
@@ -59,14 +59,14 @@ class Report(Findings):
 
 
 def check(path: Path) -> None:
-    """See that a report could be saved there, before a comparison that takes long.
+    """Raise if a report cannot be saved at a path, before a comparison that takes long.
 
     Raises:
-      ParityError: a suffix that means no form, no such directory, or no matplotlib for a picture.
+      ParityError: the suffix is no form, the directory is missing, or matplotlib for a picture.
     """
     if path.suffix not in _FORMS:
         raise ParityError(
-            f"{path}: the name of a report ends with its form, which is one of {', '.join(_FORMS)}."
+            f"{path}: the name of a report ends with its form, one of {', '.join(_FORMS)}."
         )
     if path.is_dir():
         raise ParityError(f"{path} is a directory. Name a file.")

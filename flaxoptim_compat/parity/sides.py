@@ -18,6 +18,7 @@ from flaxoptim_compat.parity.counterparts import is_definition, is_optimizer
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.moments import Moment, moments_in, renamed
 from flaxoptim_compat.parity.recordings.recording import Recording
+from flaxoptim_compat.printable import shortened
 
 _KINDS = (
     "a definition such as optim.Adam(0.001), an Optimizer, an optax transformation, a TrainState,"
@@ -27,18 +28,18 @@ _KINDS = (
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side: what it carries from step to step, which mostly is ``(params, state)``, and how.
+    """One side of a comparison, as functions of its carry, which mostly is ``(params, state)``.
 
     Args:
-      name: what to call it in a report.
-      start: makes what is carried, out of parameters.
+      name: the name of the side in a report.
+      start: ``params -> carry``, before the first step.
       step: ``(carry, grads, overrides, recorded) -> carry``.
-      params: the parameters that it brings itself; None if it takes any.
-      params_of: the parameters in what is carried.
-      with_params: what is carried, with other parameters.
-      moments: those in what is carried, by the names that optax gives them.
-      overridable: which of some overrides can be given to it.
-      recording: whose steps it repeats, if any.
+      params: the parameters that the side brings itself; None if it takes any.
+      params_of: ``carry -> params``.
+      with_params: ``(carry, params) -> carry``, with other parameters.
+      moments: ``carry -> moments``, by the names that optax gives them.
+      overridable: ``(carry, overrides) -> names``: the overrides that the side can take.
+      recording: the recording whose steps the side repeats, if any.
     """
 
     name: str
@@ -70,23 +71,21 @@ def side(subject: Any) -> Side:
         return _transformation(subject)
     if isinstance(subject, tuple) and len(subject) == 2 and all(map(callable, subject)):
         return _pair(*subject)
-    hint = " Call it: a class is no definition." if isinstance(subject, type) else ""
-    raise ParityError(f"{_short(subject)} cannot be compared; give {_KINDS}.{hint}")
+    hint = " Call the class: a class is no definition." if isinstance(subject, type) else ""
+    raise ParityError(f"{_shown(subject)} cannot be compared; give {_KINDS}.{hint}")
 
 
-def one_ulp_off(one: Side) -> Side:
-    """The same side, but with the next larger number for all parameters at the start, and for all
-    gradients.
-    """
+def one_ulp_off(original: Side) -> Side:
+    """The same side, but all initial parameters and all gradients are the next larger numbers."""
 
     def start(params: Any) -> Any:
-        carry = one.start(params)
-        return one.with_params(carry, jax.tree.map(_next, one.params_of(carry)))
+        carry = original.start(params)
+        return original.with_params(carry, jax.tree.map(_next, original.params_of(carry)))
 
     def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
-        return one.step(carry, jax.tree.map(_next, grads), overrides, recorded)
+        return original.step(carry, jax.tree.map(_next, grads), overrides, recorded)
 
-    return replace(one, start=start, step=step)
+    return replace(original, start=start, step=step)
 
 
 def _next(leaf: Any) -> Any:
@@ -96,19 +95,18 @@ def _next(leaf: Any) -> Any:
     return jnp.nextafter(array, jnp.asarray(jnp.inf, array.dtype))
 
 
-def _short(subject: Any) -> str:
-    text = repr(subject)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+def _shown(subject: Any) -> str:
+    return shortened(repr(subject), 80)
 
 
 def _of_flax(definition: Any, optimizer: Any = None) -> Side:
-    given = optimizer is not None
+    continues = optimizer is not None
     module, kind = type(definition).__module__.split(".")[0], type(definition).__name__
     return Side(
-        name=f"{module}'s {kind}{', an Optimizer' if given else ''}",
-        start=(lambda _: optimizer) if given else definition.create,
+        name=f"{module}'s {kind}{', an Optimizer' if continues else ''}",
+        start=(lambda _: optimizer) if continues else definition.create,
         step=lambda carry, grads, overrides, _: carry.apply_gradient(grads, **overrides),
-        params=optimizer.target if given else None,
+        params=optimizer.target if continues else None,
         params_of=lambda carry: carry.target,
         with_params=lambda carry, params: carry.replace(target=params),
         moments=lambda carry: moments_in(carry.state, carry.target),
@@ -156,7 +154,7 @@ def _pair(init: Any, step_of_user: Any) -> Side:
         result = step_of_user(*carry, grads, **overrides)
         if not isinstance(result, tuple) or len(result) != 2:
             raise ParityError(
-                f"step(params, state, grads) returned {_short(result)}, not (params, state)."
+                f"step(params, state, grads) returned {_shown(result)}, not (params, state)."
             )
         return result
 
@@ -178,7 +176,7 @@ def _keywords_of(function: Any, overrides: Mapping[str, Any]) -> set[str]:
 
 
 def _recorded(recording: Recording) -> Side:
-    """A side whose steps were done before: what it carries is read, not computed."""
+    """A side whose steps were done before: its carry is read from a file, not computed."""
     return Side(
         name=f"the recording {recording.path}",
         start=lambda params: (params, recording.start_moments),

@@ -1,4 +1,4 @@
-"""The start of one side, and its step with the overrides that it takes."""
+"""The carry of one side at the start, and its step with the overrides that the side takes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from flaxoptim_compat.parity.sides import Side
 
 
 class Stepper:
-    """A side, and the overrides of a run.
+    """Starts a side, and takes it through steps with the overrides of a run.
 
     Args:
-      one: the side.
-      params: where it starts, unless it brings parameters itself.
+      side: the side.
+      params: the parameters to start from, unless the side brings its own.
       overrides: the hyper-parameters that are set at each step.
     """
 
-    def __init__(self, one: Side, params: Any, overrides: Overrides) -> None:
-        self.side = one
+    def __init__(self, side: Side, params: Any, overrides: Overrides) -> None:
+        self.side = side
         self._overrides = overrides
-        own = one.params if one.params is not None else params
-        # What it carries before the first step.
-        self.start = jax.tree.map(jnp.asarray, one.start(jax.tree.map(jnp.asarray, own)))
-        # The overrides that it takes.
-        self.names = one.overridable(self.start, overrides.values)
+        own = side.params if side.params is not None else params
+        # The carry before the first step.
+        self.start = jax.tree.map(jnp.asarray, side.start(jax.tree.map(jnp.asarray, own)))
+        # The names of the overrides that the side takes.
+        self.names = side.overridable(self.start, overrides.values)
 
     def given(self, step: int) -> dict[str, Any]:
         """The inputs of a step besides its gradients, as arrays."""
@@ -36,12 +36,16 @@ class Stepper:
         inputs: dict[str, Any] = {"overrides": {name: changing[name][step] for name in changing}}
         recording = self.side.recording
         if recording is not None:
-            # What it carries after the step.
+            # The carry after the step.
             inputs["recorded"] = recording.params_after(step), recording.moments_after(step)
         return inputs
 
     def overrides_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The overrides of a step that it takes, out of what ``given`` returned for it."""
+        """The overrides that the side takes at a step.
+
+        Args:
+          given: the result of ``given`` for the step.
+        """
         values = {**self._overrides.constant, **given["overrides"]}
         return {name: value for name, value in values.items() if name in self.names}
 

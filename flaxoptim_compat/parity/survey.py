@@ -28,19 +28,20 @@ _HEADINGS = ("flax.optim", "namesake", "to_optax", "cause")
 
 @dataclasses.dataclass(frozen=True)
 class Namesake:
-    """An optimizer, and what is taken for the same.
+    """An optimizer of flax.optim, and the one of optax that is taken for the same.
 
     Args:
-      legacy: the expression of flax.optim. Its names are ``optim``, and ``kernels`` and ``biases``
-        for what selects parameters.
-      suggested: that of optax, with ``optax``; "" where optax has nothing of the kind.
+      legacy: the expression of flax.optim, with the names ``optim``, and ``kernels`` and ``biases``
+        for the traversals of these parameters.
+      suggested: the expression of optax, with ``optax`` and masks of the same names; "" where optax
+        has no such optimizer.
     """
 
     legacy: str
     suggested: str
 
     def definition(self, module: Any) -> Any:
-        """The definition, of a module that has the classes of flax.optim."""
+        """The definition in a module that has the classes of flax.optim."""
 
         def selects(part: str) -> Any:
             return module.ModelParamTraversal(lambda path, _: part in path)
@@ -49,7 +50,7 @@ class Namesake:
         return eval(self.legacy, scope)
 
     def transformation(self) -> optax.GradientTransformation:
-        """The transformation that is taken for the same."""
+        """The transformation of the suggested expression."""
         scope = {"optax": optax, "kernels": _mask("kernel"), "biases": _mask("bias")}
         made: optax.GradientTransformation = eval(self.suggested, scope)
         return made
@@ -72,15 +73,15 @@ NAMESAKES = (
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Row:
-    """One optimizer of flax.optim.
+class SurveyRow:
+    """One optimizer of flax.optim, compared with its namesake and with ``to_optax``.
 
     Args:
-      legacy: how it is made: ``optim.RMSProp(0.01)``.
-      suggested: what is taken for the same in optax; None where there is nothing of the kind.
-      namesake: flax.optim against that; None where there is none.
-      ours: flax.optim against ``to_optax`` of the definition.
-      exact: what is exactly the same in optax.
+      legacy: the expression of the optimizer, ``optim.RMSProp(0.01)``.
+      suggested: the expression of optax that is taken for the same; None where there is none.
+      namesake: the report of flax.optim against this namesake; None where there is none.
+      ours: the report of flax.optim against ``to_optax`` of the definition.
+      exact: the expression of optax that is exactly the same.
     """
 
     legacy: str
@@ -91,7 +92,7 @@ class Row:
 
 
 def final_error(report: Report) -> float:
-    """The largest error of any parameter after the last step, over the farthest way of any."""
+    """The largest error of a parameter after the last step, over the farthest distance of one."""
     tracks = [track for track in report.tracks if track.quantity == PARAMETER]
     error = max((float(track.error[-1]) for track in tracks), default=0.0)
     distance = max((float(track.distance[-1]) for track in tracks), default=0.0)
@@ -105,11 +106,11 @@ class Matrix:
     Args:
       rows: one for each.
       steps: how many steps were done.
-      reference: what stands for flax.optim.
+      reference: the flax.optim that the others are compared with, in words.
       versions: of jax and the like, and the device.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[SurveyRow, ...]
     steps: int
     reference: str
     versions: Mapping[str, str]
@@ -131,7 +132,7 @@ class Matrix:
         parted = [row.legacy for row in self.rows if not row.ours.equal]
         verdict = f"to_optax PARTS from flax.optim with {', '.join(parted)}."
         if not parted:
-            verdict = "to_optax does what flax.optim did with every one of them."
+            verdict = "to_optax does what flax.optim did, for all of these optimizers."
         end = f"{verdict}\n{versions_text(self.versions)}"
         return "\n\n".join([textwrap.fill(heading, _WIDTH), "\n".join(grid), *explanations, end])
 
@@ -148,32 +149,32 @@ def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
     genuine = find()
     params, grads = trial.small(_STEPS)
     rows = []
-    for done, each in enumerate(NAMESAKES):
-        rows.append(_row(each, genuine or optim, params, grads))
+    for done, pair in enumerate(NAMESAKES):
+        rows.append(_row(pair, genuine or optim, params, grads))
         if progress is not None:
             progress(done + 1, len(NAMESAKES))
     reference = "The genuine flax.optim" if genuine else "This package's flax.optim"
     return Matrix(tuple(rows), _STEPS, reference, rows[0].ours.versions)
 
 
-def _row(each: Namesake, reference: Any, params: Any, grads: Any) -> Row:
-    # Without telling the user of a removal that is no news here.
+def _row(pair: Namesake, reference: Any, params: Any, grads: Any) -> SurveyRow:
+    # The warnings of a removal are no news here.
     with warnings_ignored():
-        legacy, ours = each.definition(reference), each.definition(optim)
+        legacy, ours = pair.definition(reference), pair.definition(optim)
     against = None
-    if each.suggested:
-        against = compare(legacy, each.transformation(), params, grads)
+    if pair.suggested:
+        against = compare(legacy, pair.transformation(), params, grads)
     same = against is not None and against.equal
-    return Row(
-        legacy=each.legacy,
-        suggested=each.suggested or None,
+    return SurveyRow(
+        legacy=pair.legacy,
+        suggested=pair.suggested or None,
         namesake=against,
         ours=compare(legacy, to_optax(ours, params), params, grads),
-        exact=each.suggested if same else str(ours.optax_expression()),
+        exact=pair.suggested if same else str(ours.optax_expression()),
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: SurveyRow) -> tuple[str, ...]:
     """The optimizer, the error of the namesake and of ours, and the cause."""
     cause = ""
     if row.namesake is not None and not row.namesake.equal:
@@ -190,8 +191,8 @@ def _error_text(report: Report | None) -> str:
     return text if report.equal else f"{text} PARTS"
 
 
-def _explained(row: Row) -> str:
-    """The reason why the namesake is not the same, and what is."""
+def _explained(row: SurveyRow) -> str:
+    """The reason why the namesake is not the same, and the expression that is."""
     lines = [row.legacy, f"  is not {row.suggested}" if row.suggested else "  is not in optax"]
     if row.namesake is not None:
         lines += [f"  {cause.summary}" for cause in row.namesake.causes]

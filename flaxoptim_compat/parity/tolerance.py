@@ -12,7 +12,7 @@ from flaxoptim_compat.parity.errors import ParityError
 
 Series = np.ndarray[Any, np.dtype[np.float64]]
 
-# A different order of operations in each step of a float32 run is a few times this.
+# Another order of operations in each step of a float32 run makes a few times this error.
 _OF_FLOAT32 = 5e-6
 _ROUNDINGS = 8.0
 
@@ -76,8 +76,8 @@ class Tolerance:
           distance: the farthest that an element has been from its start.
           largest: the largest value so far.
           dtype: of the array.
-          grown: what errors of one unit in the last place have grown to.
-          first: how many steps had been done at the first of them.
+          grown: the size to which errors of one unit in the last place have grown.
+          first: how many steps had been done at the first entry of the series.
         """
         if not _is_inexact(dtype):
             return np.zeros_like(distance)
@@ -93,10 +93,10 @@ class Tolerance:
         """The largest error that passes at one step.
 
         Args:
-          step: how many were done.
+          step: how many steps were done.
           distance: as for ``allowed``.
           largest: as for ``allowed``.
-          dtype: the name of that of the array.
+          dtype: the name of the dtype of the array.
         """
         distances, values = np.asarray([[distance], [largest]], np.float64)
         return float(self.allowed(distances, values, np.dtype(dtype), first=step)[0])
@@ -113,7 +113,7 @@ def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:
 
 
 def _info(dtype: np.dtype[Any]) -> Any:
-    """As of numpy, but also for bfloat16 and the like."""
+    """The ``finfo`` of a dtype, bfloat16 and the like included."""
     finfo: Any = ml_dtypes.finfo
     return finfo(dtype)
 

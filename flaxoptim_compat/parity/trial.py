@@ -1,7 +1,7 @@
-"""A small model and its gradients, hard enough that no known divergence hides.
+"""A small model and its gradients, on which every known difference of optimizers shows.
 
-Zero-initialised, single-element and wide leaves; gradients that change their sign and their size
-from step to step, some far below the usual eps.
+The leaves are zero-initialised, single-element and wide. The gradients change their sign and their
+size from step to step, and some are far below the usual eps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SHAPES = {
     "norm": {"scale": (16,)},
     "temperature": (),
 }
-# The scale of the gradients; of both signs, and five, which no power of beta repeats with.
+# The scales of the gradients at successive steps, which have both signs and a period of five.
 _SCALES = (1.0, -0.03, 8.0, -0.3, 2.5)
 
 
@@ -58,7 +58,7 @@ def gradients(params: Any, step: Any) -> Any:
 
 
 def small(steps: int) -> tuple[Any, list[Any]]:
-    """Parameters and gradients of a part of the model, since more take long to compile.
+    """Parameters and gradients of a part of the model, which compiles faster than all of it.
 
     The parameters are a matrix, a bias that starts as zeros, and a vector.
     """
@@ -68,9 +68,9 @@ def small(steps: int) -> tuple[Any, list[Any]]:
 
 
 def _uniform(leaf: Any, stream: int, step: Any) -> jax.Array:
-    """Numbers from 0 to 1 that look random: a hash of their place, in a few integer operations.
+    """Numbers from 0 to 1 that look random: a hash of the index, in a few integer operations.
 
-    Those of jax.random take longer to compile than any optimizer.
+    The numbers of jax.random take longer to compile than any optimizer.
     """
     shape = jnp.shape(leaf)
     place = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
@@ -81,7 +81,7 @@ def _uniform(leaf: Any, stream: int, step: Any) -> jax.Array:
 
 
 def _mixed(bits: jax.Array) -> jax.Array:
-    """Numbers each of whose bits depends on all bits of the input: the finalizer of MurmurHash3."""
+    """The finalizer of MurmurHash3: each bit of the result depends on all bits of the input."""
     bits = (bits ^ (bits >> 16)) * jnp.uint32(0x85EBCA6B)
     bits = (bits ^ (bits >> 13)) * jnp.uint32(0xC2B2AE35)
     return bits ^ (bits >> 16)

@@ -66,7 +66,7 @@ def test_all(
     monkeypatch.setattr(survey, "NAMESAKES", momentum[:1])
     assert main(["parity", word]) == 0
     out, err = capsys.readouterr()
-    assert "to_optax does what flax.optim did with every one of them." in out
+    assert "to_optax does what flax.optim did, for all of these optimizers." in out
     assert err == ""
 
     def fails(progress: Any) -> None:

@@ -33,7 +33,7 @@ def test_the_facade_has_it() -> None:
     ("subject", "match"),
     [
         (3, "3 cannot be compared; give a definition"),
-        (optim.Adam, "Call it: a class is no definition"),
+        (optim.Adam, "Call the class: a class is no definition"),
         ((1, 2), r"\(1, 2\) cannot be compared"),
         (lambda params: params, "cannot be compared"),
     ],

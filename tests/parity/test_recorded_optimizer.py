@@ -25,7 +25,7 @@ def recorded(definition: Any, path: Path, steps: int = 2) -> Recording:
     """Updates number 3 and 4, recorded in this process."""
     optimizer = definition.create(jax.tree.map(jnp.asarray, PARAMS))
     with zipfile.ZipFile(path, "w") as archive:
-        recording = recorder.Recording(archive, steps)
+        recording = recorder.RecordingWriter(archive, steps)
         for i in range(3 + steps):
             if i == 3:
                 recording.state(optimizer)
@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_none(tmp_path: Path) -> None:
 
 def test_parameters_alone_have_no_optimizer(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "out.npz", "w") as archive:
-        recording = recorder.Recording(archive, 1)
+        recording = recorder.RecordingWriter(archive, 1)
         recording.state(PARAMS)
         recording.gradients(PARAMS, PARAMS, {})
         recording.state(PARAMS)

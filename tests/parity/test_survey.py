@@ -60,7 +60,7 @@ def test_the_table(some: Any) -> None:
     assert re.fullmatch(r"RMSProp\(0.01\) +[\d.]+e-01 PARTS  \S+ +eps-inside-root", line)
     assert "is not optax.rmsprop(0.01)" in text
     assert "The second side puts eps inside the square root" in text
-    assert "to_optax does what flax.optim did with every one of them." in lines
+    assert "to_optax does what flax.optim did, for all of these optimizers." in lines
     assert lines[-1].startswith("jax ")
 
 

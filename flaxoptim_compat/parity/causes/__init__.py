@@ -1,10 +1,10 @@
-"""The cause of a difference: known mistakes, tried until one or two explain it.
+"""The cause of a difference: known mistakes, tried until one or two explain the difference.
 
-The mistakes are in ``mistakes``, in files named for what they are about, such as ``eps``. Each is a
-change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes of it a definition that
-can stand on a side, ``race`` runs many of them beside the other side, and ``search`` says which one
-keeps up with it. Where no side is of flax.optim, ``of_optax`` finds the definition that one could
-be, and ``starts`` compares what they begin with.
+The mistakes are in ``mistakes``, in files named for their subject, such as ``eps``. Each mistake is
+a change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes a definition with
+mistakes, which can stand on a side; ``race`` runs many such definitions beside the other side, and
+``search`` says which of them keeps up with that side. Where no side is of flax.optim, ``of_optax``
+finds the definition that a side could be, and ``starts`` compares the first states of both sides.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["Context", "find", "fitting"]
 
 
 def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
-    """The causes that explain, all together, that two sides part; none if no known mistake does.
+    """The causes that together explain why two sides part; empty if no known mistake does.
 
-    A cause is found by making the mistake in a side whose settings are known, one of flax.optim. It
-    is one if the result keeps up with the other side, and parts from the side without the mistake.
+    A mistake is made in the side whose settings are known, one of flax.optim. The mistake is a
+    cause if the result keeps up with the other side, and parts from the side without the mistake.
     Where no side is of flax.optim, the first states are compared, and then the definition that a
     transformation of optax could be is taken for the known side.
 
@@ -38,8 +38,8 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
     """
     try:
         return _found((first, second), context)
-    except Exception as error:  # code of the user's that runs in the comparison, but not here
-        text = f"The cause could not be looked for: {type(error).__name__}: {error}"
+    except Exception as error:  # the user's code may run in the comparison, but not here
+        text = f"The search for a cause failed: {type(error).__name__}: {error}"
         warnings.warn(text, RuntimeWarning, stacklevel=2)
         return ()
 

@@ -1,4 +1,4 @@
-"""The mistakes that may have been made in a definition, alone and in pairs."""
+"""The mistakes that a program may have made in a definition, alone and in pairs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from flaxoptim_compat.parity.causes.recipe import recipe_of
 
 _REMEDY = "optimizer.to_train_state(), which takes the moments and the step along"
 
-# What gets lost when a run is moved over to optax on the way. ``subject_of`` makes these: they are
-# in the state, and in no optimizer.
+# Parts of the state that get lost when a run moves over to optax. ``subject_of`` makes these
+# mistakes, which are in no definition.
 FRESH = Mistake(
     "moments-dropped",
     (),
@@ -45,12 +45,12 @@ RESTARTED = Mistake(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Candidate:
-    """A mistake, and in which parts of the definition it is made.
+    """A mistake, and the parts of the definition in which it is made.
 
     Args:
-      key: that of the mistake.
-      by_place: the mistake as it is of each part; they may be of several classes.
-      everywhere: whether those are all parts that it can be made in.
+      key: the key of the mistake.
+      by_place: the mistake in each part; parts may be of several classes.
+      everywhere: whether it is made in all parts in which it can be made.
     """
 
     key: str
@@ -59,7 +59,7 @@ class Candidate:
 
     @property
     def mistake(self) -> Mistake:
-        """The mistake, for its texts."""
+        """The mistake in the first part, for its texts."""
         return next(iter(self.by_place.values()))
 
 
@@ -67,11 +67,11 @@ Variant = tuple[Candidate, ...]
 
 
 def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
-    """The mistakes that can have been made, one by one.
+    """The candidates with one mistake.
 
     Args:
       legacy: the side that is known.
-      known: the mistakes to think of.
+      known: the mistakes to try.
     """
     parts = parts_of(legacy.definition)
     single: list[Candidate] = []
@@ -79,9 +79,9 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
         options: dict[Address, list[Mistake]] = {}
         for place, part in parts:
             recipe = recipe_of(part)
-            mine = [each for each in known if each.key == key and each.concerns(recipe)]
-            if mine:
-                options[place] = mine
+            possible = [each for each in known if each.key == key and each.concerns(recipe)]
+            if possible:
+                options[place] = possible
         single += _placed(key, options)
     if isinstance(legacy.definition, optim.MultiOptimizer):
         single.append(Candidate(RAW.key, {(): RAW}))
@@ -91,20 +91,23 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
 
 
 def _placed(key: str, options: Mapping[Address, list[Mistake]]) -> Iterator[Candidate]:
-    """A mistake in every part that knows it; then in each of these alone."""
+    """The mistake in every part where it can be made; then in each of these parts alone."""
     for index in range(max(map(len, options.values()), default=0)):
-        chosen = {place: mine[min(index, len(mine) - 1)] for place, mine in options.items()}
+        chosen = {
+            place: possible[min(index, len(possible) - 1)] for place, possible in options.items()
+        }
         yield Candidate(key, chosen)
         if len(chosen) > 1:
-            for place, each in chosen.items():
-                yield Candidate(key, {place: each}, everywhere=False)
+            for place, mistake in chosen.items():
+                yield Candidate(key, {place: mistake}, everywhere=False)
 
 
 def pairs(single: Sequence[Candidate]) -> Iterator[Variant]:
-    """Two mistakes at once, neither of which excludes the other."""
+    """The pairs of candidates that do not exclude each other."""
     for pair in itertools.combinations(single, 2):
         slots = [
-            {(place, each.slot or each.key) for place, each in one.by_place.items()} for one in pair
+            {(place, mistake.slot or mistake.key) for place, mistake in each.by_place.items()}
+            for each in pair
         ]
         if not slots[0] & slots[1]:
             yield pair
@@ -112,14 +115,14 @@ def pairs(single: Sequence[Candidate]) -> Iterator[Variant]:
 
 def subject_of(legacy: Legacy, variant: Variant) -> Any:
     """The side to compare with: the definition, or the Optimizer, with the mistakes."""
-    order = {id(each): index for index, each in enumerate(KNOWN)}
+    order = {id(mistake): index for index, mistake in enumerate(KNOWN)}
     mistakes: dict[Address, list[Mistake]] = {}
-    for one in variant:
-        for place, each in one.by_place.items():
-            mistakes.setdefault(place, []).append(each)
+    for candidate in variant:
+        for place, mistake in candidate.by_place.items():
+            mistakes.setdefault(place, []).append(mistake)
     for several in mistakes.values():
         several.sort(key=lambda mistake: order.get(id(mistake), len(order)))
-    keys = {one.key for one in variant}
+    keys = {candidate.key for candidate in variant}
     definition = with_mistakes(legacy.definition, mistakes, RAW.key in keys)
     if legacy.optimizer is None:
         return definition

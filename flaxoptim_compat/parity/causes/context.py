@@ -24,11 +24,11 @@ from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
 
-# From so many numbers on the arithmetic takes longer than to compile it.
+# From so many elements on, arithmetic takes longer than compilation.
 LARGE = 2**17
-# So many steps, or twice as many as it took to part, must fit.
+# So many steps must fit, or twice as many as it took to part.
 _LEAST_STEPS = 20
-# What Tolerance() allows in float32.
+# The part of the distance that Tolerance() allows in float32.
 _USUAL = 5e-6
 
 
@@ -42,11 +42,11 @@ class Context:
       overrides: the hyper-parameters that are set at each step.
       functions: those overrides that are functions of the step, by name.
       steps: how many steps were done.
-      parted: after which step the sides had parted.
-      leaves: which parameters part.
-      tolerance: how far apart two runs may be that are called the same.
-      runs: compares two other sides in the same way, for so many steps, with that tolerance, and
-        looks for no cause.
+      parted: the step after which the sides had parted.
+      leaves: the numbers of the parameters that part.
+      tolerance: the tolerance within which two runs are the same.
+      runs: compares two other sides in the same way, for so many steps, without a search for a
+        cause.
     """
 
     params: Any
@@ -78,17 +78,17 @@ class Context:
         given = self.grads.given(step, params)
         return self.grads.of_step(params, params, step, given)[0]
 
-    def part(self, legacy: Legacy) -> Part:
-        """The parameters to look for mistakes in: of a large model, small ones that part.
+    def subset(self, legacy: Legacy) -> Subset:
+        """The parameters with which to search: of a large model, small ones that part.
 
         Every optimizer of flax.optim moves each parameter by itself, but for a MultiOptimizer.
         """
         sizes = [np.size(leaf) for leaf in jax.tree.leaves(self.params)]
         if sum(sizes) <= LARGE or isinstance(legacy.definition, optim.MultiOptimizer):
-            return Part()
+            return Subset()
         ascending = sorted(self.leaves, key=sizes.__getitem__)
         until = np.searchsorted(np.cumsum([sizes[i] for i in ascending]), LARGE, "right")
-        return Part(tuple(sorted(ascending[: max(int(until), 1)])))
+        return Subset(tuple(sorted(ascending[: max(int(until), 1)])))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,39 +112,39 @@ class Legacy:
 
 
 @dataclasses.dataclass(frozen=True)
-class Part:
-    """Some of the parameters.
+class Subset:
+    """A subset of the parameters.
 
     Args:
-      indices: of the leaves; None for all of them.
+      indices: the indices of the leaves; None for all of them.
     """
 
     indices: tuple[int, ...] | None = None
 
     def of(self, tree: Any) -> Any:
-        """The part of a tree of parameters, or of their gradients."""
+        """The subset of a tree of parameters, or of their gradients."""
         if self.indices is None:
             return tree
         leaves = jax.tree.leaves(tree)
         return [leaves[index] for index in self.indices]
 
     def of_legacy(self, legacy: Legacy) -> Legacy:
-        """The legacy side with this part of the parameters only."""
+        """The legacy side with this subset of the parameters only."""
         optimizer = legacy.optimizer
         if self.indices is None or optimizer is None:
             return legacy
         states = leaves_like(optimizer.target, optimizer.state.param_states, "param_states")
         state = optimizer.state.replace(param_states=[states[index] for index in self.indices])
-        here = optim.Optimizer(legacy.definition, state, self.of(optimizer.target))
-        return dataclasses.replace(legacy, optimizer=here)
+        smaller = optim.Optimizer(legacy.definition, state, self.of(optimizer.target))
+        return dataclasses.replace(legacy, optimizer=smaller)
 
 
 def legacy_side(subject: Any) -> Legacy | None:
-    """A side as it is in this package; None if it is nothing that flax.optim had.
+    """A side as a definition or an Optimizer of this package; None if it is not of flax.optim.
 
     Args:
-      subject: any side. Those of the genuine flax.optim are recognised by their names and fields,
-        and of a recording its first state goes on.
+      subject: any side. Sides of the genuine flax.optim are recognised by their names and fields; a
+        recording continues from its first state.
     """
     if isinstance(subject, Recording):
         ours = recorded_optimizer(subject)
@@ -163,9 +163,9 @@ def size_of(params: Any) -> int:
 
 
 def fitting(tolerance: Tolerance) -> Tolerance:
-    """The tolerance to fit with: the usual one, but for a comparison that has a stricter one.
+    """The tolerance for a fit: the usual one, or a stricter one of the comparison.
 
-    A fit within a looser one would explain nothing, and to the bit nothing would fit.
+    A fit within a looser tolerance would explain nothing, and with an exact one nothing would fit.
     """
     stricter = tolerance.relative is not None and 0 < tolerance.relative < _USUAL
     return tolerance if stricter else Tolerance()

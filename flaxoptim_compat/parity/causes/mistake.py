@@ -1,4 +1,4 @@
-"""A known difference between flax.optim and what is taken for it: a mistake that people make."""
+"""A known difference between flax.optim and code that is taken for the same: a mistake."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ EXACTLY = "flaxoptim_compat.to_optax(definition, params), which is exactly flax.
 
 @dataclasses.dataclass(frozen=True)
 class Mistake:
-    """A known difference between flax.optim and what is taken for the same.
+    """A known difference between flax.optim and code that is taken for the same.
 
     Args:
       key: a short name that does not change.
-      kinds: the classes of flax.optim that it can happen to.
-      says: what the side with the mistake does, and what flax.optim does; its subject is left out.
-      remedy: what to write instead.
-      made: the recipe with the mistake in it; None where it makes no sense. By
-        default as it is, for a mistake that is made elsewhere.
-      slot: two mistakes in one slot exclude each other; that of its own key if it is empty.
+      kinds: the classes of flax.optim in which the mistake can be made.
+      says: the sentence on what the side with the mistake does, and what flax.optim does, without
+        its subject.
+      remedy: the code to write instead.
+      made: the recipe with the mistake; None where the mistake makes no sense. The default leaves
+        the recipe as it is, for a mistake that is made elsewhere.
+      slot: two mistakes in one slot exclude each other; "" is a slot named as ``key``.
       slight: whether the effect is no more than rounding to half precision.
     """
 
@@ -36,10 +37,10 @@ class Mistake:
     slight: bool = False
 
     def concerns(self, recipe: Recipe) -> bool:
-        """True if it can happen to an optimizer with these settings."""
+        """True if the mistake can be made in an optimizer with these settings."""
         return recipe.kind in self.kinds and self.made(recipe) is not None
 
 
 def settled(value: Any) -> bool:
-    """True for a setting that is a number to compare, and not an array or None."""
+    """True for a setting that is a Python number, and not an array or None."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""A definition with known mistakes in it: a side to compare with like any other."""
+"""Definitions with known mistakes, which can stand on a side of a comparison."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Mistaken(optim.OptimizerDef):
     """A definition with mistakes in it.
 
     Args:
-      definition: of a single kind, not a MultiOptimizer or WeightNorm.
-      mistakes: what to do wrong.
+      definition: a definition of a single kind, not a MultiOptimizer or WeightNorm.
+      mistakes: the mistakes.
     """
 
     def __init__(self, definition: optim.OptimizerDef, mistakes: Sequence[Mistake]) -> None:
@@ -53,7 +53,7 @@ class Mistaken(optim.OptimizerDef):
         return self._definition.values(hyper_params)
 
     def init_param_state(self, param: Any) -> Any:
-        """The definition's state of one parameter, with what the mistakes make of it."""
+        """The state of one parameter, with the changes by the mistakes."""
         state = self._definition.init_param_state(param)
         recipe = self.recipe(self.values(self.hyper_params))
         fields = {name: getattr(state, name) for name in {*recipe.dtypes, *recipe.starts}}
@@ -76,7 +76,7 @@ class _WithMistakes(Chain):
         return self._recipe(values).chain()
 
 
-# ``RawWhereUnmatched`` makes this one: it is in no single optimizer.
+# ``RawWhereUnmatched`` makes this mistake, which is in no single definition.
 RAW = Mistake(
     "raw-gradient-on-unmatched",
     (optim.MultiOptimizer,),
@@ -89,7 +89,7 @@ RAW = Mistake(
 )
 
 
-# Down the gradient at the rate -1 is up it, as ``optax.masked`` has it where the mask is False.
+# The rate -1 adds the gradient, as ``optax.masked`` does where the mask is False.
 _UP = optim.GradientDescent(-1.0)
 
 
@@ -97,26 +97,26 @@ class RawWhereUnmatched(optim.MultiOptimizer):
     """A MultiOptimizer that adds the raw gradient to leaves that no traversal selects."""
 
     def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
-        """The rest of the leaves have their own definition here."""
+        """The assignments of the traversals, and one more for the leaves that none selects."""
         assigned = super().assign(hyper_params, params, eligible)
         taken = {index for each in assigned for index in each.leaves}
-        rest = tuple(index for index in eligible if index not in taken)
-        return [*assigned, Assignment(_UP, _UP.hyper_params, rest, "raw")]
+        unmatched = tuple(index for index in eligible if index not in taken)
+        return [*assigned, Assignment(_UP, _UP.hyper_params, unmatched, "raw")]
 
 
-# Which part of a MultiOptimizer, by the indices on the way down to it.
+# The indices that lead to a part of a MultiOptimizer.
 Address = tuple[int, ...]
 
 
 def _inner(definition: Any) -> Sequence[Any]:
-    """The definitions inside of one; none in one of a single kind."""
+    """The definitions inside a definition; none in one of a single kind."""
     if isinstance(definition, optim.WeightNorm):
         return [definition.wrapped_optimizer]
     return definition.sub_optimizers if isinstance(definition, optim.MultiOptimizer) else []
 
 
 def parts_of(definition: Any, place: Address = ()) -> list[tuple[Address, Any]]:
-    """The definitions of a single kind in a definition, and where they are."""
+    """The definitions of a single kind in a definition, with their addresses."""
     inner = _inner(definition)
     parts = [part for i, each in enumerate(inner) for part in parts_of(each, (*place, i))]
     return parts if inner else [(place, definition)]
@@ -129,35 +129,35 @@ def with_mistakes(
 
     Args:
       definition: the definition.
-      mistakes: what to do wrong in which part.
+      mistakes: the mistakes in each part.
       raw: whether to add the raw gradient where no traversal selects a leaf.
-      place: where the definition is.
+      place: the address of the definition.
     """
     inner = [
         with_mistakes(each, mistakes, False, (*place, index))
         for index, each in enumerate(_inner(definition))
     ]
     if not inner:
-        mine = mistakes.get(place, ())
-        return Mistaken(definition, mine) if mine else definition
-    other: Any = copy.copy(definition)
+        made_here = mistakes.get(place, ())
+        return Mistaken(definition, made_here) if made_here else definition
+    mistaken: Any = copy.copy(definition)
     if isinstance(definition, optim.WeightNorm):
-        (other.wrapped_optimizer,) = inner
+        (mistaken.wrapped_optimizer,) = inner
     else:
-        other.sub_optimizers = tuple(inner)
+        mistaken.sub_optimizers = tuple(inner)
     if raw:
-        other.__class__ = RawWhereUnmatched
-    return other
+        mistaken.__class__ = RawWhereUnmatched
+    return mistaken
 
 
 def with_adapted_state(optimizer: Any, definition: Any) -> Any:
-    """An Optimizer that goes on from where it is with a definition that makes mistakes."""
+    """The Optimizer, continued with a definition that makes mistakes."""
     params, state = optimizer.target, optimizer.state
     begins, usual = (
         each.init_state(params).param_states for each in (definition, optimizer.optimizer_def)
     )
     rows = zip(*map(jax.tree.leaves, (begins, usual, state.param_states)), strict=True)
-    # A mistake that shows in the first state is in a later one by as much.
+    # A mistake changes a later state by as much as the first one.
     leaves = [
         (old + (begin - plain)).astype(old.dtype if begin.dtype == plain.dtype else begin.dtype)
         for begin, plain, old in rows

@@ -1,9 +1,9 @@
 """An optax transformation as the definition of flax.optim that does the same, if there is one.
 
-optax keeps the settings of a transformation in the closures of its functions, where they can be
-read, under the names that its arguments have. A definition is made of them, and is the one if the
-closures of its own chain hold the same. Nothing is run for that, and nothing is taken for granted:
-whoever uses the definition compares it with the transformation first.
+optax keeps the settings of a transformation in the closures of its functions, under the names of
+its arguments, where they can be read. A definition is made of these settings, and fits if the
+closures of its own chain hold the same. Nothing is run for that: the caller compares the definition
+with the transformation before it relies on the definition.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ import optax
 from flaxoptim_compat import optim
 from flaxoptim_compat.catalogue import PLAIN, RATE
 
-# What made one transformation of a chain, and with which settings.
+# The function that made one transformation of a chain, and its settings.
 Made = tuple[str, Mapping[str, Any]]
 
 
 def definition_of(tx: optax.GradientTransformation) -> Any:
-    """The definition of flax.optim that a transformation could be; None if it is none."""
+    """The definition of flax.optim that a transformation could be; None if there is none."""
     theirs = _stages(tx)
     known = {name: value for _, settings in theirs for name, value in settings.items()}
     rate = known.get("step_size")
     if not isinstance(rate, int | float) or not all(maker for maker, _ in theirs):
         return None
     known[RATE] = -rate
-    # A stage of this package is none of optax alone.
+    # Definitions with a stage of this package are no transformation of plain optax.
     for row in (row for row in PLAIN if not row.needs_transforms):
         kind = getattr(optim, row.name)
-        arguments = [each for one in kind.formula.stages.values() for each in one.arguments.items()]
+        stages = kind.formula.stages.values()
+        arguments = [item for stage in stages for item in stage.arguments.items()]
         read = {name: known[called] for called, name in arguments if called in known}
         numbers = {
             name: value
             for name, value in read.items()
             if name in row.hyper_params and isinstance(value, int | float)
         }
-        # Of a flag that decides which function it is there is nothing to read.
+        # No closure holds a flag that chooses between two functions.
         for flag in (False, True):
             definition = kind(**{**dict.fromkeys(row.flags, flag), **numbers})
             ours = _stages(definition.optax_chain(definition.hyper_params))
@@ -49,11 +50,11 @@ def definition_of(tx: optax.GradientTransformation) -> Any:
 
 
 def _stages(tx: optax.GradientTransformation) -> list[Made]:
-    """The transformations of a chain that change anything."""
+    """The transformations of a chain that change the updates."""
     return [
         (maker, settings)
         for maker, settings in _all_stages(tx.init, tx.update)
-        # optax.adadelta has a weight decay where there is none.
+        # optax.adadelta adds a weight decay of 0.
         if maker != "identity"
         and not (maker == "add_decayed_weights" and _is_same(settings.get("weight_decay"), 0))
     ]
@@ -83,7 +84,7 @@ def _is_like(ours: Made, theirs: Made) -> bool:
     )
 
 
-def _is_same(value: Any, other: Any) -> bool:
-    if value is None or other is None:
-        return value is other
-    return isinstance(other, bool | int | float) and bool(value == other)
+def _is_same(first: Any, second: Any) -> bool:
+    if first is None or second is None:
+        return first is second
+    return isinstance(second, bool | int | float) and bool(first == second)

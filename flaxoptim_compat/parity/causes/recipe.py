@@ -1,4 +1,4 @@
-"""An optimizer of flax.optim taken apart, so that a mistake is a change of its stages or values."""
+"""The recipe of an optimizer of flax.optim: stages and values, which a mistake changes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Recipe:
 
     Args:
       kind: the class of the definition.
-      stages: what is done to a gradient, first to last. The learning rate is a stage of its own,
-        ``rate``, and so is the change of sign, ``descent``.
+      stages: the stages that a gradient goes through, first to last. The learning rate is a stage
+        of its own, ``rate``, and so is the change of sign, ``descent``.
       settings: the hyper-parameters.
-      dtypes: in which dtype to keep fields of the per-parameter state, if not in their own.
-      starts: what to add to fields of the per-parameter state before the first step.
+      dtypes: the dtypes of fields of the per-parameter state that are not kept in their own.
+      starts: the numbers to add to fields of the per-parameter state before the first step.
     """
 
     kind: type
@@ -85,7 +85,7 @@ def recipe_of(definition: Any, values: Values | None = None) -> Recipe:
 
 
 def _taken_apart(stages: Mapping[str, Stage]) -> Iterator[tuple[str, Stage]]:
-    """The stages with the learning rate, and the change of sign, by themselves."""
+    """The stages, with stages of their own for the learning rate and the change of sign."""
     rate = stage(optax.scale, "learning_rate")
     for name, each in stages.items():
         if each is RATE_STAGE:

@@ -1,4 +1,4 @@
-"""Tries known mistakes on the side that is known, until it does what the other side does."""
+"""The search for a cause: known mistakes are tried in the known side until it fits the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flaxoptim_compat.parity.causes.candidates import (
     pairs,
     subject_of,
 )
-from flaxoptim_compat.parity.causes.context import LARGE, Context, Legacy, Part, size_of
+from flaxoptim_compat.parity.causes.context import LARGE, Context, Legacy, Subset, size_of
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import parts_of
 from flaxoptim_compat.parity.causes.mistakes import KNOWN
@@ -33,28 +33,28 @@ _ORDINALS = ("first", "second")
 def explained(
     subjects: tuple[Any, Any], known_side: int, legacy: Legacy, context: Context, to_optax: bool
 ) -> tuple[Cause, ...]:
-    """The mistakes that turn the known side into the other one; none if nothing does.
+    """The causes that turn the known side into the other side; none if no mistake does.
 
     Args:
       subjects: both sides of the comparison.
-      known_side: the index of the one whose settings are known.
-      legacy: that side.
+      known_side: the index of the side whose settings are known.
+      legacy: the known side.
       context: the comparison.
       to_optax: whether the other side may have optax's defaults.
     """
     plain, other = subject_of(legacy, ()), subjects[1 - known_side]
     if plain is not subjects[known_side]:
-        same, _ = fits({0: (plain, False)}, plain, subjects[known_side], context, Part())
+        same, _ = fits({0: (plain, False)}, plain, subjects[known_side], context, Subset())
         if not same:
             return ()
     known = [*KNOWN, *_of_schedule(legacy, context)]
     if not to_optax:
         known = [each for each in known if not each.key.startswith("default-")]
     single = candidates(legacy, known)
-    part = context.part(legacy)
-    here = part.of_legacy(legacy)
-    # Compiled, a product of half precision is rounded or not, whatever the program says. An optax
-    # transformation is a tuple as well, but a named one.
+    subset = context.subset(legacy)
+    smaller = subset.of_legacy(legacy)
+    # A compiled run may or may not round a product of half precision. An optax transformation is a
+    # tuple as well, but a named one.
     large = size_of(context.params) > LARGE
     may_be_compiled = large or type(other) is tuple or isinstance(other, Recording)
 
@@ -63,22 +63,22 @@ def explained(
         return context.confirms(*((subject, other) if known_side == 0 else (other, subject)))
 
     def tried(variants: Iterable[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
-        """The variants that come close, with their errors, and those that make any difference."""
+        """The variants that come close, with their errors, and those that make a difference."""
         subjects = {
             each: (
-                subject_of(here, each),
+                subject_of(smaller, each),
                 may_be_compiled and len(each) == 1 and each[0].mistake.slight,
             )
             for each in variants
         }
-        return fits(subjects, subject_of(here, ()), other, context, part)
+        return fits(subjects, subject_of(smaller, ()), other, context, subset)
 
     close, effective = tried([(), *((each,) for each in single)])
     if close.pop((), math.inf) <= 1.0:
-        # These parameters do not part.
+        # The parameters of this subset do not part.
         return ()
     fitting = _confirmed(close, effective, confirm)
-    if not fitting and size_of(part.of(context.params)) <= LARGE:
+    if not fitting and size_of(subset.of(context.params)) <= LARGE:
         several = [each for each in single if (each,) in effective]
         fitting = _confirmed(*tried(islice(pairs(several), _MOST_TRIALS)), confirm)
     return _causes(fitting, legacy, _ORDINALS[1 - known_side]) if fitting else ()
@@ -87,13 +87,13 @@ def explained(
 def _confirmed(
     close: Mapping[Variant, float], effective: set[Variant], confirm: Callable[[Variant], bool]
 ) -> list[Variant]:
-    """The variants that fit in a compiled run too: all that fit closely, or else the first one."""
+    """The variants that fit in a compiled run too: all close ones, or else the first other one."""
     closely = [each for each in close if each in effective and close[each] <= LOOSER]
     fitting = [variant for variant in closely[:_MOST_CONFIRMED] if confirm(variant)]
     if fitting:
         return fitting
-    rest = [each for each in close if each in effective and close[each] > LOOSER]
-    return list(islice(filter(confirm, rest[:_MOST_CONFIRMED]), 1))
+    loosely = [each for each in close if each in effective and close[each] > LOOSER]
+    return list(islice(filter(confirm, loosely[:_MOST_CONFIRMED]), 1))
 
 
 def _of_schedule(legacy: Legacy, context: Context) -> list[Mistake]:
@@ -114,36 +114,37 @@ def _rate(function: Callable[[int], Any] | None, step: int, otherwise: Any) -> f
     """The rate of a step that the run does not have, if the schedule has one."""
     try:
         return float(otherwise if function is None else function(step))
-    except Exception:  # the user's function need not know of any other step
+    except Exception:  # the user's function may not know other steps
         return float(otherwise)
 
 
 def _causes(fitting: Sequence[Variant], legacy: Legacy, ordinal: str) -> tuple[Cause, ...]:
-    best, rest = fitting[0], fitting[1:]
-    others = {" and ".join(one.key for one in each) for each in rest}
-    others.discard(" and ".join(one.key for one in best))
-    doubt = f" {' or '.join(sorted(others))} would do the same in this run." if others else ""
+    best, alternatives = fitting[0], fitting[1:]
+    keys = {" and ".join(candidate.key for candidate in each) for each in alternatives}
+    keys.discard(" and ".join(candidate.key for candidate in best))
+    doubt = f" {' or '.join(sorted(keys))} would do the same in this run." if keys else ""
     return tuple(
         Cause(
-            one.key,
-            f"{_where(one, legacy)}he {ordinal} side {_says(one, legacy)}.{doubt}",
-            f"Use {one.mistake.remedy}.",
+            candidate.key,
+            f"{_the(candidate, legacy)} {ordinal} side {_says(candidate, legacy)}.{doubt}",
+            f"Use {candidate.mistake.remedy}.",
         )
-        for one in best
+        for candidate in best
     )
 
 
-def _where(one: Candidate, legacy: Legacy) -> str:
-    if one.everywhere:
-        return "T"
-    (place,) = one.by_place
+def _the(candidate: Candidate, legacy: Legacy) -> str:
+    """The article before a side, after the part of a MultiOptimizer that has the mistake."""
+    if candidate.everywhere:
+        return "The"
+    (place,) = candidate.by_place
     kind = type(dict(parts_of(legacy.definition))[place]).__name__
-    return f"In optimizer {'.'.join(map(str, place))}, {kind}, t"
+    return f"In optimizer {'.'.join(map(str, place))}, {kind}, the"
 
 
-def _says(one: Candidate, legacy: Legacy) -> str:
-    """The text of the mistake, with the settings that the definition has."""
-    place, mistake = next(iter(one.by_place.items()))
+def _says(candidate: Candidate, legacy: Legacy) -> str:
+    """The text of the mistake, with the settings of the definition."""
+    place, mistake = next(iter(candidate.by_place.items()))
     part = dict(parts_of(legacy.definition)).get(place)
     settings = {} if part is None else recipe_of(part).settings
     return mistake.says.format_map(settings).replace(Legacy.called, legacy.called)

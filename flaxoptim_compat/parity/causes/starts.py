@@ -1,4 +1,4 @@
-"""Causes that show in the first state, and need no knowledge of the optimizer that keeps it."""
+"""Causes that show in the first states of both sides, whatever their optimizers are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flaxoptim_compat.parity.causes.context import Context
 from flaxoptim_compat.parity.findings import Cause
 from flaxoptim_compat.parity.sides import Side, side
 
-# {key: which leaves of a state, what they are called, and what to write instead}
+# {key: (which leaves of a state, their name in a sentence, the remedy)}
 _PLANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
     "initial-accumulator": (
         lambda leaf: bool(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)),
@@ -40,7 +40,7 @@ def from_starts(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...
 
 
 def _planted(own: Side, other: Side, context: Context) -> Iterator[tuple[Cause, Any]]:
-    """The first side with some of the other one's first state, and the cause that this would be."""
+    """The own side with parts of the other side's first state, each with the cause for that."""
     carry, state = _started(own, context.params)
     mine, treedef = jax.tree.flatten(state)
     theirs = jax.tree.leaves(_started(other, context.params)[1])
@@ -58,16 +58,16 @@ def _planted(own: Side, other: Side, context: Context) -> Iterator[tuple[Cause, 
         start = own.with_params(jax.tree.unflatten(treedef, leaves), own.params_of(carry))
         values = [float(np.reshape(np.asarray(each), -1)[0]) for each in different[0]]
         summary = (
-            f"The second side starts {called} at {values[0]:g}, the other one at {values[1]:g}."
+            f"The second side starts {called} at {values[0]:g}, the first side at {values[1]:g}."
         )
         yield Cause(key, summary, f"Use {remedy}."), _from(own, start)
 
 
-def _started(one: Side, params: Any) -> tuple[Any, Any]:
-    """All that a side carries before the first step, and that without the parameters."""
-    begin = one.params if one.params is not None else params
-    carry = one.start(jax.tree.map(jnp.array, begin))
-    return carry, one.with_params(carry, None)
+def _started(own: Side, params: Any) -> tuple[Any, Any]:
+    """The carry of a side before the first step, and the carry without the parameters."""
+    begin = own.params if own.params is not None else params
+    carry = own.start(jax.tree.map(jnp.array, begin))
+    return carry, own.with_params(carry, None)
 
 
 def _from(own: Side, start: Any) -> Any:

@@ -67,7 +67,7 @@ Path = Tuple[Any, ...]
 
 
 class RecordingError(Exception):
-    """Something that cannot be recorded; the message says what, and what to do."""
+    """The program cannot be recorded; the message says why, and what to do."""
 
 
 # Trees. jax's own functions for paths are younger than the jax that this has to run on.
@@ -147,7 +147,7 @@ def _plural(count: int, noun: str) -> str:
 def _array(value: Any, what: str) -> Any:
     """The numbers of a leaf, on this machine."""
     if any(cls.__name__ == "Tracer" for cls in type(value).__mro__):
-        says = "is traced: inside of pmap and the like, nobody knows its numbers."
+        says = "is traced: inside of pmap and the like, it has no numbers yet."
         raise RecordingError(f"{what} {says}\n{_FROM_PMAP}")
     if isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):
         value = jax.numpy.asarray(value)
@@ -160,7 +160,7 @@ def _array(value: Any, what: str) -> Any:
 
 
 def _is_of_numpy(array: Any) -> bool:
-    """True for a dtype of numpy itself; bfloat16 is none."""
+    """True if numpy itself has the dtype of an array; bfloat16 is not numpy's."""
     return bool(array.dtype.type.__module__ == "numpy")
 
 
@@ -185,7 +185,9 @@ def _step_of(subject: Any) -> int:
     state = subject.state[0] if isinstance(subject.state, (list, tuple)) else subject.state
     step = _array(getattr(state, "step", 0), "state.step")
     if step.ndim:
-        says = "this optimizer is replicated, one copy for each device (or one of several members)"
+        says = (
+            "this optimizer is replicated, with one copy for each device or member of an ensemble"
+        )
         raise RecordingError(f"state.step has shape {step.shape}: {says}.\n{_FROM_PMAP}")
     return int(step)
 
@@ -241,7 +243,7 @@ def _versions() -> Dict[str, str]:
     return versions
 
 
-class Recording:
+class RecordingWriter:
     """The updates of a training, written to a file one after the other.
 
     Args:
@@ -270,18 +272,18 @@ class Recording:
         return self.results >= self.limit
 
     def is_like(self, subject: Any) -> bool:
-        """True for something with the structure and shapes of the recorded parameters."""
+        """True if a subject has the structure and shapes of the recorded parameters."""
         leaves = {}  # type: Dict[Path, Any]
         try:
             structure = _structure(_target(subject), (), leaves)
         except RecordingError:
             return False
-        # What is no array has no shape, and is none of the parameters.
+        # A leaf without a shape is no parameter.
         shapes = {path: getattr(leaves[path], "shape", ()) for path in leaves}
         return self.begun and structure == self._start["structure"] and shapes == self._shapes
 
     def goes_on_from_here(self, subject: Any) -> bool:
-        """True if its parameters are, to the bit, those that the last recorded update returned."""
+        """True if a subject has the parameters of the last recorded update, to the bit."""
         return self.is_like(subject) and _digest(self._arrays(subject)) == self._last
 
     def state(self, subject: Any) -> None:
@@ -324,7 +326,7 @@ class Recording:
         self.overrides.append(self._effective(subject, dict(overrides)))
 
     def finish(self) -> str:
-        """Write what describes the rest; a line that says what was recorded."""
+        """Write the overrides and the description; returns a line that says what was recorded."""
         rows, start = self.overrides[: self.results], self._start["definition"]
         defaults = start.get("hyper_params", {})
         names = sorted({name for row in rows for name in row})
@@ -400,14 +402,14 @@ class Recording:
             with self._archive.open(entry, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
         except BaseException:
-            # After Ctrl-C the rest is kept, and half an array would spoil it.
+            # After Ctrl-C the file is kept, and half an array would damage it.
             entries = self._archive.infolist()
             entries[:] = [each for each in entries if each.filename != entry]
             raise
 
 
 def _digest(arrays: Sequence[Any]) -> bytes:
-    """Bytes that tell arrays from others; a program may change the arrays themselves."""
+    """The hash of arrays, which a program may change in place later."""
     digest = hashlib.blake2b()
     for array in arrays:
         digest.update(array.dtype.name.encode() + array.tobytes())
@@ -417,7 +419,7 @@ def _digest(arrays: Sequence[Any]) -> bytes:
 # The two forms of a program.
 
 
-def _record_yields(steps: Iterator[Any], recording: Recording) -> None:
+def _record_yields(steps: Iterator[Any], recording: RecordingWriter) -> None:
     """Record what a generator yields before each update, and at the end."""
     for index, item in enumerate(steps):
         is_step = isinstance(item, tuple) and len(item) in (2, 3)
@@ -448,7 +450,7 @@ def _not_a_step(index: int, item: Any) -> str:
     return f"Yield {index + 1} gave {given}. {wanted}:\n\n{_YIELDS}"
 
 
-def _record_calls(step: Callable[[int], Any], recording: Recording, number: int) -> None:
+def _record_calls(step: Callable[[int], Any], recording: RecordingWriter, number: int) -> None:
     """Record the updates in a function that is called with 0, 1, 2 and so on.
 
     The updates are those of one optimizer: from the call of the given number on, each call on the
@@ -493,9 +495,9 @@ def _calls(step: Callable[[int], Any], index: int) -> List[Tuple[Any, Any, Dict[
                 result = original(optimizer, *args, **overrides)
             finally:
                 inside.pop()
-            rest = dict(overrides)
-            grads = args[0] if args else rest.pop("grads")
-            calls.append((optimizer, grads, rest, result))
+            settings = dict(overrides)
+            grads = args[0] if args else settings.pop("grads")
+            calls.append((optimizer, grads, settings, result))
             return result
 
         return apply_gradient
@@ -515,7 +517,7 @@ def _calls(step: Callable[[int], Any], index: int) -> List[Tuple[Any, Any, Dict[
 def _optimizer_classes() -> List[Any]:
     """The Optimizer classes of all flax.optim that the program has imported."""
     classes = []  # type: List[Any]
-    # Of the modules themselves: to ask some for an attribute makes them import half a library.
+    # From their dicts: reading an attribute makes some modules import half a library.
     waiting = [getattr(each, "__dict__", {}).get("Optimizer") for each in [*sys.modules.values()]]
     while waiting:
         cls = waiting.pop()  # type: Any
@@ -547,7 +549,7 @@ def _nothing_heard(index: int, calls: int, number: int) -> str:
 # The command.
 
 
-def _run(program: str, recording: Recording, number: int) -> None:
+def _run(program: str, recording: RecordingWriter, number: int) -> None:
     place, _, name = program.rpartition(":")
     if not place:
         raise RecordingError(f"{program} names no function: write program.py:train.")
@@ -556,7 +558,7 @@ def _run(program: str, recording: Recording, number: int) -> None:
     for part in name.split("."):
         if not hasattr(step, part):
             public = ", ".join(each for each in vars(step) if not each.startswith("_"))
-            raise RecordingError(f"{place} has no {name}, but {public}.")
+            raise RecordingError(f"{place} has no {name}; it has {public}.")
         step = getattr(step, part)
     if not callable(step):
         raise RecordingError(f"{program} is not a function, but of type {type(step)}.")
@@ -599,7 +601,7 @@ def _record(path: str, program: str, steps: int, number: int) -> int:
     why = "the program ended"
     try:
         with zipfile.ZipFile(unfinished, "w", allowZip64=True) as archive:
-            recording = Recording(archive, steps)
+            recording = RecordingWriter(archive, steps)
             try:
                 _run(program, recording, number)
             except KeyboardInterrupt:
@@ -616,10 +618,10 @@ def _record(path: str, program: str, steps: int, number: int) -> int:
         with contextlib.suppress(OSError):
             os.remove(unfinished)
     if not recording.full:
-        print(f"{steps} updates were asked for: {why}.")
+        print(f"Only {recording.results} of {steps} updates were recorded: {why}.")
     if len(recording.overrides) > recording.results:
         after = recording.results + 1
-        print(f"The gradients of update {after} are left out: it has no result.")
+        print(f"The gradients of update {after} are left out: the update has no result.")
     print(f"Recorded {summary}\n{path} has {os.path.getsize(path):,} bytes.")
     return 130 if why == "interrupted" else 0
 
@@ -636,8 +638,8 @@ def _of_program(error: BaseException) -> str:
 
 
 def main(argv: Optional[Sequence[str]] = None, prog: str = "recorder.py") -> int:
-    """Run the command; 0 if everything that was asked for is recorded."""
-    what = "Record the updates of a training to compare with them."
+    """Run the command; returns 0 unless the program fails or is interrupted."""
+    what = "Record the updates of a training, to compare with them elsewhere."
     parser = argparse.ArgumentParser(prog=prog, description=what)
     step = (
         "a module or a file.py, and in it a generator that yields (optimizer, gradients) before"

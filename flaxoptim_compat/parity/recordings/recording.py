@@ -1,4 +1,4 @@
-"""A recorded run, read from the file that ``recorder.py`` has made on another machine."""
+"""A recorded run, read from the file that ``recorder.py`` wrote on another machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COPY_AGAIN = " Copy the file again, or record again."
 class Recording:
     """Parameters, gradients and moments of consecutive updates, as another machine made them.
 
-    Its arrays stay in the file until they are asked for. The first update is number 0.
+    The arrays stay in the file until they are asked for. The first update is number 0.
 
     Args:
       path: the file.
@@ -71,7 +71,7 @@ class Recording:
           path: the file.
 
         Raises:
-          ParityError: there is none, it is damaged, or a newer release made it.
+          ParityError: there is no file, it is damaged, or another release wrote it.
         """
         path = Path(path)
         if not path.is_file():
@@ -107,7 +107,7 @@ class Recording:
 
     @property
     def start_moments(self) -> dict[str, list[Any]]:
-        """The moments before the first update: see ``moments_after``."""
+        """The moments before the first update, as ``moments_after`` returns them."""
         return self._read_moments(0)
 
     def gradients(self, update: int) -> Any:
@@ -151,7 +151,8 @@ class Recording:
         entry = self._entries.get("description", {}).get("json")
         if entry is None or entry.dtype != np.uint8:
             raise ParityError(
-                f"{self.path} is no recording: it has no description, which 'parity record' writes."
+                f"{self.path} is no recording: the description that 'parity record' writes is"
+                " missing."
             )
         try:
             description = json.loads(entry.read().tobytes())
@@ -168,16 +169,16 @@ class Recording:
         return description
 
     def _check(self) -> None:
-        """See that there is whatever will be asked for."""
+        """Raise unless the file has the parameters and gradients of all updates."""
         if sorted(self._order) != list(range(len(self._order))) or not self._order:
             raise ParityError(f"The parameters are not numbered one by one.{_COPY_AGAIN}")
         shapes: dict[str, tuple[int, ...]] = {}
         for state in range(self.steps + 1):
             for quantity in ["parameter", "gradient"] if state < self.steps else ["parameter"]:
                 entries = self._entries.get(f"{state}/{quantity}", {})
-                here = {name: entry.shape for name, entry in entries.items()}
-                shapes = shapes or here
-                if here != shapes or set(here) != set(map(str, self._order)):
+                own_shapes = {name: entry.shape for name, entry in entries.items()}
+                shapes = shapes or own_shapes
+                if own_shapes != shapes or set(own_shapes) != set(map(str, self._order)):
                     raise ParityError(
                         f"The recording lacks a {quantity} of update {state}, or has it of another"
                         f" shape.{_COPY_AGAIN}"
@@ -249,7 +250,7 @@ def _of_type(description: Mapping[str, Any], name: str, kind: Any) -> Any:
     if isinstance(value, list):
         good = good and all(isinstance(each, str) for each in value)
     if not good:
-        raise ParityError(f"Its description says {name!r} to be {value!r}.{_COPY_AGAIN}")
+        raise ParityError(f"The description says {name!r} to be {value!r}.{_COPY_AGAIN}")
     return value
 
 
@@ -263,7 +264,7 @@ def _skeleton(node: Any, depth: int = 0) -> Any:
             return [_skeleton(child, depth + 1) for child in children]
         if kind == "dict" and isinstance(children, list) and _are_items(children):
             return {key: _skeleton(child, depth + 1) for key, child in children}
-    raise ParityError(f"Its description has no structure of parameters.{_COPY_AGAIN}")
+    raise ParityError(f"The description has no structure of parameters.{_COPY_AGAIN}")
 
 
 def _are_items(children: list[Any]) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flaxoptim_compat.parity.findings import Findings, Parting, Track
-from flaxoptim_compat.parity.renderings.rows import Row, rows
+from flaxoptim_compat.parity.renderings.rows import ArrayRow, rows
 from flaxoptim_compat.parity.renderings.wording import details, headline, value_text
 from flaxoptim_compat.parity.tolerance import Series
 
@@ -55,7 +55,7 @@ def to_json(report: Findings) -> str:
     )
 
 
-def _array(row: Row, report: Findings, with_series: bool) -> dict[str, Any]:
+def _array(row: ArrayRow, report: Findings, with_series: bool) -> dict[str, Any]:
     track = row.track
     return {
         "leaf": track.leaf,

@@ -28,7 +28,7 @@ from flaxoptim_compat.parity.renderings.picture import (
     require_matplotlib,
     written,
 )
-from flaxoptim_compat.parity.renderings.rows import METRICS, Row, rows
+from flaxoptim_compat.parity.renderings.rows import METRICS, ArrayRow, rows
 from flaxoptim_compat.parity.renderings.wording import (
     HEADINGS,
     UNKNOWN_CAUSE,
@@ -46,7 +46,7 @@ from flaxoptim_compat.parity.renderings.wording import (
 from flaxoptim_compat.printable import one_line, printable
 
 _ROWS = 10_000
-# What a reader may choose to see the error in.
+# The measures of the error among which a reader can choose.
 _CHOICES = {**METRICS, "error": "absolute"}
 _DIGITS = re.compile(r"(\.\d\d)\d+| ?\n")
 _GROUP = re.compile(r'<g id="(?:curve-(\w+)-(\d*)|sample-(\w+)|([\w.]+))">')
@@ -133,8 +133,8 @@ def _causes(report: Findings) -> str:
     return f'<section><h2>{title_of_causes(report)}</h2><ul class="causes">{entries}</ul></section>'
 
 
-def _figure(ranked: Sequence[Row], report: Findings) -> str:
-    """The curves in each metric; the style shows those of the one that is chosen."""
+def _figure(ranked: Sequence[ArrayRow], report: Findings) -> str:
+    """The curves in each metric; the style of the page shows those of the chosen metric."""
     drawn = {metric: curves(ranked, report, metric) for metric in METRICS}
     if not any(drawn.values()):
         return ""
@@ -171,9 +171,9 @@ def _plot(drawn: Sequence[Curve], report: Findings, metric: str) -> str:
         return "".join(f' {name}="{value}"' for name, _, value in pairs if name not in ("", "font"))
 
     drawing = _GROUP.sub(group, drawing)
-    # The policy of the page forbids styles in elements. What they say, attributes can say as well.
+    # The policy of the page forbids styles in elements; attributes can say the same.
     drawing = re.sub(r' style="([^"]*)"', attributes, drawing)
-    # Each of the four has dots of its own, and only one of them is shown.
+    # The dots of each of the four plots need ids of their own.
     drawing = re.sub(r'(id="|href="#)(m\w+")', rf"\1{metric}-\2", drawing)
     # Hundredths of a pixel are enough, and keep pages small.
     drawing = re.sub(r' d="[^"]*"', lambda path: _DIGITS.sub(r"\1", path[0]), drawing)
@@ -183,8 +183,8 @@ def _plot(drawn: Sequence[Curve], report: Findings, metric: str) -> str:
     )
 
 
-def _arrays(ranked: Sequence[Row], report: Findings) -> str:
-    """The table of all arrays; the script makes it sortable, and shows which curve is whose."""
+def _arrays(ranked: Sequence[ArrayRow], report: Findings) -> str:
+    """The table of all arrays; the script sorts it, and marks the curve of a row."""
     if not ranked:
         return ""
     headings = "".join(f'<th scope="col">{name}</th>' for name in HEADINGS)
@@ -202,7 +202,7 @@ def _arrays(ranked: Sequence[Row], report: Findings) -> str:
     )
 
 
-def _count(ranked: Sequence[Row]) -> str:
+def _count(ranked: Sequence[ArrayRow]) -> str:
     parting = sum(row.parts for row in ranked)
     arrays = "1 array" if len(ranked) == 1 else f"{len(ranked):,} arrays"
     if parting > 1:
@@ -210,7 +210,7 @@ def _count(ranked: Sequence[Row]) -> str:
     return f"{arrays}, {'one' if parting else 'none'} of which parts"
 
 
-def _row(row: Row) -> str:
+def _row(row: ArrayRow) -> str:
     leaf, quantity, *errors, step = map(html.escape, cells(row))
     start = "<td>" if row.not_finite is None else f'<td colspan="{len(METRICS)}">'
     kind = ' class="part"' if row.parts else ""

@@ -13,15 +13,14 @@ import numpy as np
 
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Findings
-from flaxoptim_compat.parity.renderings.rows import Row, rows
+from flaxoptim_compat.parity.renderings.rows import ArrayRow, rows
 from flaxoptim_compat.parity.renderings.wording import (
     headline,
     leaf_name,
     quantity_name,
-    shortened,
 )
 from flaxoptim_compat.parity.tolerance import Series
-from flaxoptim_compat.printable import one_line
+from flaxoptim_compat.printable import one_line, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,9 +66,9 @@ class Curve(NamedTuple):
     """The error of an array, or what is allowed for it, at each step or each part of the steps.
 
     Args:
-      kind: how it is drawn.
-      name: what it is called.
-      row: which row of the table it belongs to; None for what is allowed.
+      kind: the key of its style.
+      name: its name in the legend.
+      row: the row of the array in the table; None for the allowed error.
       values: the largest error of each part, or the smallest that is allowed there.
     """
 
@@ -80,10 +79,10 @@ class Curve(NamedTuple):
 
 
 def require_matplotlib() -> None:
-    """See that there is something to draw with.
+    """Raise unless matplotlib is installed.
 
     Raises:
-      ParityError: no matplotlib.
+      ParityError: matplotlib is not installed.
     """
     try:
         import matplotlib  # noqa: F401
@@ -94,8 +93,8 @@ def require_matplotlib() -> None:
         ) from error
 
 
-def curves(ranked: Sequence[Row], report: Findings, metric: str) -> list[Curve]:
-    """The array in which the runs first part, what is allowed for it, and then the worst ones."""
+def curves(ranked: Sequence[ArrayRow], report: Findings, metric: str) -> list[Curve]:
+    """The curves of the array that parts first, of its allowed error, and of the worst arrays."""
     differing = [index for index, row in enumerate(ranked) if not row.identical]
     first = report.track_of(report.first_parting)
     order = sorted(differing, key=lambda index: ranked[index].track is not first)[:CURVES]
@@ -108,7 +107,7 @@ def curves(ranked: Sequence[Row], report: Findings, metric: str) -> list[Curve]:
         error = np.maximum.reduceat(getattr(row.track, metric), starts)
         drawn.append(Curve(kind, name, index, error))
         if not place:
-            # As the metric measures the error itself.
+            # The allowed error, in the measure of the error itself.
             passing = dataclasses.replace(row.track, error=row.track.allowed(report.tolerance))
             least = np.minimum.reduceat(getattr(passing, metric), starts)
             name = f"allowed for {shortened(one_line(leaf_name(row.track.leaf)), 30)}"
@@ -196,10 +195,10 @@ def figure(drawn: Sequence[Curve], report: Findings, metric: str) -> Figure:
 
 
 def written(form: str, make: Callable[[], Figure], background: str = "white") -> bytes:
-    """A figure as a file, by the settings of matplotlib itself, which stay as they were.
+    """A figure as the bytes of a file, by default settings; those of the user stay as they are.
 
     Raises:
-      ParityError: no matplotlib.
+      ParityError: matplotlib is not installed.
     """
     require_matplotlib()
     import matplotlib
@@ -228,12 +227,12 @@ def _poster(report: Findings) -> Figure:
 
 
 def to_png(report: Findings) -> bytes:
-    """The picture as a file."""
+    """The picture as a PNG file."""
     return written("png", lambda: _poster(report))
 
 
 def to_svg(report: Findings) -> bytes:
-    """The picture as a file."""
+    """The picture as an SVG file."""
     return written("svg", lambda: _poster(report))
 
 

@@ -1,4 +1,4 @@
-"""One row for each array of a report: its worst errors, and the steps at which it parts."""
+"""The rows of a report: the worst errors of each array, and the steps at which it parts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ METRICS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class ArrayRow:
     """One array in one line of a table.
 
     Args:
       track: the array of both runs.
       worst: the largest value of each metric over all steps; NaN if the error is NaN, infinite
-        also where it cannot be measured, as by the distance of an array that has not moved.
-      not_finite: what is not finite on one side and otherwise on the other; None if nothing is.
-      not_finite_step: the first step at which that is so.
+        also where there is no scale, as in parts of the distance of an array that has not moved.
+      not_finite: the numbers that are not finite and differ on the two sides, in words; None if
+        there are none.
+      not_finite_step: the first step with such numbers.
       first_difference: the first step at which the two sides are not the same numbers.
       first_parting: the first step at which they are further apart than allowed.
     """
@@ -49,20 +50,20 @@ class Row:
         return self.first_difference is None
 
 
-def rows(report: Findings) -> list[Row]:
-    """A row for each array: those that part first, then parameters before moments, then by error.
+def rows(report: Findings) -> list[ArrayRow]:
+    """A row for each array: arrays that part come first, parameters before moments, then by error.
 
-    Errors are ordered by their part of the distance travelled, which compares arrays of any scale;
-    what is not finite comes first, by the step at which it became so.
+    Errors are ordered by their part of the distance travelled, which compares arrays of any scale.
+    Arrays that are not finite come first, in the order of the steps at which they became so.
     """
     return sorted((_row(track, report) for track in report.tracks), key=_rank)
 
 
-def _row(track: Track, report: Findings) -> Row:
+def _row(track: Track, report: Findings) -> ArrayRow:
     if not track.differing.any():
-        return Row(track, dict.fromkeys(METRICS, 0.0), None, None, None, None)
+        return ArrayRow(track, dict.fromkeys(METRICS, 0.0), None, None, None, None)
     not_finite, step = _not_finite(track, report)
-    return Row(
+    return ArrayRow(
         track,
         {name: float(getattr(track, name).max()) for name in METRICS},
         not_finite,
@@ -94,7 +95,7 @@ def _not_finite(track: Track, report: Findings) -> tuple[str | None, int | None]
     return "NaN on one side only" if nan else "infinity, not on both sides", step
 
 
-def _rank(row: Row) -> tuple[bool, bool, float, float, float, float, str, str]:
+def _rank(row: ArrayRow) -> tuple[bool, bool, float, float, float, float, str, str]:
     track, worst = row.track, row.worst
     errors = (np.nan_to_num(worst[name], nan=0.0) for name in ("to_distance", "ulps", "error"))
     to_distance, ulps, error = (-float(each) for each in errors)

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from flaxoptim_compat.parity.findings import Findings
-from flaxoptim_compat.parity.renderings.rows import METRICS, Row, rows
+from flaxoptim_compat.parity.renderings.rows import METRICS, ArrayRow, rows
 from flaxoptim_compat.parity.renderings.wording import (
     HEADINGS,
     UNKNOWN_CAUSE,
@@ -17,12 +17,11 @@ from flaxoptim_compat.parity.renderings.wording import (
     loop_text,
     meanings,
     rest_of,
-    shortened,
     title_of_causes,
     value_text,
     versions_text,
 )
-from flaxoptim_compat.printable import one_line, printable
+from flaxoptim_compat.printable import one_line, printable, shortened
 
 _WIDTH = 100
 _ROWS = 20
@@ -76,15 +75,15 @@ def _causes(report: Findings) -> str:
     return "\n".join(lines)
 
 
-def _leaves(ranked: Sequence[Row]) -> str:
+def _leaves(ranked: Sequence[ArrayRow]) -> str:
     shown = [list(HEADINGS), *map(cells, ranked[:_ROWS])]
-    for each in shown:
-        each[1] = shortened(each[1], _LONGEST_QUANTITY)
-    # Words in the place of all errors have the room that these take.
-    whole = [each for each in shown if len(each) == len(HEADINGS)]
+    for row in shown:
+        row[1] = shortened(row[1], _LONGEST_QUANTITY)
+    # Where an array is not finite, words take the room of all errors.
+    whole = [row for row in shown if len(row) == len(HEADINGS)]
     widths = [max(map(len, column)) for column in zip(*whole, strict=True)]
     for place in (0, 1, -1):
-        widths[place] = max(len(each[place]) for each in shown)
+        widths[place] = max(len(row[place]) for row in shown)
     # The path gets what the other columns leave of the line.
     widths[0] = min(widths[0], _WIDTH - sum(widths[1:]) - len(_GAP) * (len(widths) - 1))
     span = len(_GAP) * (len(METRICS) - 1) + sum(widths[_SPANNED])
@@ -100,7 +99,7 @@ def _leaves(ranked: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def _legend(ranked: Sequence[Row], report: Findings) -> str:
+def _legend(ranked: Sequence[ArrayRow], report: Findings) -> str:
     entries = meanings(ranked[:_ROWS], report)
     width = max(map(len, entries))
     return "\n".join(

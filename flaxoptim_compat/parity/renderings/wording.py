@@ -1,4 +1,4 @@
-"""The sentences that every rendering of a report says."""
+"""The sentences of a report, which all its renderings share."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from flaxoptim_compat.parity.findings import PARAMETER, Findings, Parting, Track
-from flaxoptim_compat.parity.renderings.rows import METRICS, Row
+from flaxoptim_compat.parity.renderings.rows import METRICS, ArrayRow
 from flaxoptim_compat.printable import one_line
 
 HEADINGS = ("leaf", "quantity", *METRICS.values(), "parts at")
 _MEANINGS = {
     "error": "the largest absolute difference of two elements of the array, over all steps",
-    "relative": "that, in parts of the largest value that the array has had by then",
-    "ulp": "that, in units in the last place of this value",
-    "of distance": "that, in parts of the farthest that an element has been from its start by then",
-    "parts at": "after how many steps it is first more than allowed; 0 is before the first step",
+    "relative": "the error, in parts of the largest value that the array has had by then",
+    "ulp": "the error, in units in the last place of this largest value",
+    "of distance": "the error, in parts of the farthest that an element was from its start by then",
+    "parts at": "the step after which the error is first more than allowed; 0 is before any step",
 }
-UNKNOWN_CAUSE = "No known cause explains it."
+UNKNOWN_CAUSE = "No known cause explains the difference."
 _LOOPS = {
     "open": "Both sides were given the same gradients.",
     "closed": "Each side's gradients were taken at its own parameters.",
@@ -39,7 +39,7 @@ def headline(report: Findings) -> str:
 
 
 def details(report: Findings) -> str:
-    """The size of the difference, in a sentence or two after the verdict; may be empty."""
+    """The size of the difference, in sentences after the verdict; empty without a difference."""
     parting, difference = report.first_parting, report.first_difference
     sentences = (
         [] if parting is None else [f"There {_apart(parting)}{_allowed_there(parting, report)}."]
@@ -113,12 +113,12 @@ def _allowed_there(parting: Parting, report: Findings) -> str:
 
 
 def leaf_name(path: str) -> str:
-    """A path as it reads; that of parameters which are one bare array is empty."""
+    """The path of a leaf for people; parameters that are one bare array have an empty path."""
     return path or "(the only array)"
 
 
 def quantity_name(track: Track) -> str:
-    """A quantity as both sides call it."""
+    """The names that both sides give a quantity."""
     if track.quantity == PARAMETER:
         return PARAMETER
     return " / ".join(dict.fromkeys(track.names))
@@ -152,17 +152,17 @@ def _default(report: Findings) -> list[str]:
 
 
 def loop_text(report: Findings) -> str:
-    """The words that say whose gradients they were."""
+    """A sentence on where the gradients of both sides were taken."""
     return _LOOPS.get(report.loop, report.loop)
 
 
 def versions_text(versions: Mapping[str, str]) -> str:
-    """The versions of everything, in a line."""
+    """The versions of packages, in a line."""
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
-    """The meanings of the columns of a table, and of other words in it."""
+def meanings(shown: Sequence[ArrayRow], report: Findings) -> dict[str, str]:
+    """The meanings of the columns of a table, and of "inf" and "allowed"."""
     entries = dict(_MEANINGS)
     worst = [value for row in shown if row.not_finite is None for value in row.worst.values()]
     if np.isinf(worst).any():
@@ -170,7 +170,7 @@ def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
     return {**entries, "allowed": _tolerance(report)}
 
 
-def rest_of(hidden: Sequence[Row]) -> str:
+def rest_of(hidden: Sequence[ArrayRow]) -> str:
     """A line about the rows that are not shown."""
     parting = sum(row.parts for row in hidden)
     if parting:
@@ -183,18 +183,18 @@ def rest_of(hidden: Sequence[Row]) -> str:
 
 
 def number(value: float) -> str:
-    """An error for people: three digits."""
+    """The text of an error, with three digits."""
     return f"{value:.2e}" if value else "0"
 
 
 def count(value: float) -> str:
-    """A number of units in the last place, or of parts of one."""
+    """The text of a number of units in the last place."""
     if 1000 <= value < 1e6:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value < 1000 else f"{value:.2e}"
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: ArrayRow) -> list[str]:
     """The cells below the headings; where an array is not finite, words for all errors."""
     errors = [(count if name == "ulps" else number)(row.worst[name]) for name in METRICS]
     if row.not_finite is not None:
@@ -204,13 +204,5 @@ def cells(row: Row) -> list[str]:
 
 
 def value_text(value: Any) -> str:
-    """A value with all the digits that tell it from its neighbours."""
+    """The text of a value, with all the digits that tell it from its neighbours."""
     return str(value[()] if isinstance(value, np.ndarray) else value)
-
-
-def shortened(text: str, width: int) -> str:
-    """Text with dots instead of its middle where it is too long."""
-    if len(text) <= width:
-        return text
-    left = (width - 3) // 2
-    return f"{text[:left]}...{text[len(text) - (width - 3 - left) :]}"

@@ -38,11 +38,11 @@ def assert_same_trajectory(
       loop: see ``compare``.
 
     Returns:
-      What the comparison found.
+      The report of the comparison.
 
     Raises:
-      AssertionError: they part; the message is the report as a table.
-      ParityError: they cannot be compared.
+      AssertionError: the two sides part; the message is the report as a table.
+      ParityError: the two sides cannot be compared.
     """
     __tracebackhide__ = True
     recorded = any(isinstance(each, Recording) for each in (a, b))
@@ -75,7 +75,7 @@ def assert_equal(report: Report, advice: str = "") -> None:
 
 
 def _within(steps: int | None, *sources: Any) -> int | None:
-    """The number of steps, or of those that the sources have if these are fewer."""
+    """The number of steps, but not more than the sources have."""
     known = [each.steps for each in sources if isinstance(each, Recording)]
     known += [len(each) for each in sources[:1] if isinstance(each, list | tuple)]
     return steps if steps is None else min([steps, *known])

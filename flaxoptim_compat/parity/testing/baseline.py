@@ -32,9 +32,9 @@ from flaxoptim_compat.versions.of_jax import optimization_barrier
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Trajectory:
-    """The run of one optimizer that a baseline is of.
+    """A run of one optimizer, which can be recorded as a baseline or compared with one.
 
-    Its fields are what ``pytest_plugin.Baselines`` is called with.
+    The fields are the arguments of a call of ``pytest_plugin.Baselines``.
     """
 
     subject: Any
@@ -44,28 +44,28 @@ class Trajectory:
     overrides: Mapping[str, Any] | None = None
 
     def record(self, path: Path) -> None:
-        """Run it, and write the baseline, also in the place of another one.
+        """Do the run, and write the baseline over one that may be there.
 
         Raises:
-          ParityError: it cannot be run.
+          ParityError: the run cannot be done.
           OSError: the file cannot be written.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with appearing_file(path) as file, zipfile.ZipFile(file, "w") as archive:
-                self._write(recorder.Recording(archive, self.steps))
+                self._write(recorder.RecordingWriter(archive, self.steps))
         except recorder.RecordingError as error:
             raise ParityError(str(error)) from error
 
     def compared_with(self, path: Path, tolerance: float | Tolerance | None = None) -> Report:
-        """Run it again, and compare it with the baseline.
+        """The report of the run against a baseline.
 
         Args:
           path: the baseline.
-          tolerance: how far apart they may be; 0 demands every bit.
+          tolerance: how far apart the runs may be; 0 demands every bit.
 
         Raises:
-          ParityError: it cannot be run, or not be compared with this baseline.
+          ParityError: the run cannot be done, or cannot be compared with this baseline.
         """
         with Recording.open(path) as then, tempfile.TemporaryDirectory() as folder:
             if then.steps != self.steps:
@@ -112,49 +112,49 @@ class Trajectory:
     def _source(self) -> Gradients:
         return gradients(self._grads, None)
 
-    def _write(self, recording: recorder.Recording) -> None:
-        one, source = side(self.subject), self._source
-        if one.recording is not None:
-            raise ParityError("A baseline is of a run, not of a recording.")
+    def _write(self, recording: recorder.RecordingWriter) -> None:
+        own, source = side(self.subject), self._source
+        if own.recording is not None:
+            raise ParityError("A recording cannot be a baseline: give an optimizer to run.")
         if source.count is not None and source.count < self.steps:
             raise ParityError(f"There are gradients for {source.count} of {self.steps} steps.")
         given = read_overrides(self.overrides, self.steps)
-        params = starting_parameters(self.params, self.subject) if one.params is None else None
-        stepper = Stepper(one, params, given)
+        params = starting_parameters(self.params, self.subject) if own.params is None else None
+        stepper = Stepper(own, params, given)
 
         def step(carry: Any, index: Any, inputs: Any) -> tuple[Any, Any]:
-            before = one.params_of(carry)
+            before = own.params_of(carry)
             grads, _ = source.of_step(before, before, index, inputs)
             carry, grads = optimization_barrier((carry, grads))
             return stepper.step(carry, grads, inputs), grads
 
         compiled, carry = jax.jit(step), stepper.start
-        state = _recorded(one, carry)
+        state = _recorded(own, carry)
         recording.state(state)
         for index in range(self.steps):
-            before = one.params_of(carry)
+            before = own.params_of(carry)
             inputs = {**stepper.given(index), **source.given(index, before)}
             carry, grads = compiled(carry, np.int32(index), inputs)
             recording.gradients(state, grads, stepper.overrides_of(inputs))
-            state = _recorded(one, carry)
+            state = _recorded(own, carry)
             recording.state(state)
         recording.finish()
 
 
-def _recorded(one: Side, carry: Any) -> Any:
-    """An Optimizer, or an object like one, for the recorder."""
+def _recorded(own: Side, carry: Any) -> Any:
+    """An Optimizer, or an object with its fields, for the recorder."""
     if is_optimizer(carry):
         return carry
-    params = one.params_of(carry)
+    params = own.params_of(carry)
     treedef: Any = jax.tree.structure(params)
-    moments = one.moments(carry)
+    moments = own.moments(carry)
     states = [
         {name: moment.arrays[leaf] for name, moment in moments.items()}
         for leaf in range(treedef.num_leaves)
     ]
     state = SimpleNamespace(step=0, param_states=jax.tree.unflatten(treedef, states))
-    # The recorder notes of what class the definition is.
-    kind = type(one.name, (), {})
+    # The recorder writes the class of the definition.
+    kind = type(own.name, (), {})
     return SimpleNamespace(target=params, state=state, optimizer_def=kind())
 
 
@@ -177,4 +177,4 @@ def _about_inputs(then: Recording, now: Recording, last: int) -> list[str]:
 
 def _same(first: Any, second: Any) -> bool:
     pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
-    return all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)

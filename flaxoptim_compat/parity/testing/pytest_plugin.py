@@ -1,6 +1,7 @@
 """The plugin of pytest: two fixtures, a marker and an option.
 
-pytest imports this for every user, so it imports neither jax nor numpy before a test asks for it.
+pytest imports this file for every user, so the file imports jax and numpy only for a test that uses
+a fixture.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say which baselines were written."""
+    """Print the paths of the baselines that were written."""
     reports = [each for some in terminalreporter.stats.values() for each in some]
     recorded = {
         value
@@ -130,7 +131,7 @@ class Baselines:
             pytest.fail("A test with several baselines has to give each a name=... of its own.")
         self._used.add(name)
         path, written = self.path(name), self._config.stash[_WRITTEN]
-        # Of several tests that share a baseline, the first records it and the others must agree.
+        # If tests share a baseline, the first one records it, and the others must agree.
         recording = self._config.getoption(_OPTION) and path not in written
         if not (recording or path.exists()):
             pytest.fail(f"There is no baseline {path} yet. Record it with\n\n  {self._command()}\n")
@@ -175,7 +176,7 @@ class Baselines:
 
 
 def _safe(text: str) -> str:
-    """Text as a part of a file name; what has to be changed gets a digest, to stay its own."""
+    """Text as a part of a file name; a changed text gets a digest, so that it stays unique."""
     safe = _UNSAFE.sub("_", text)[:_LONGEST]
     if safe == text:
         return text

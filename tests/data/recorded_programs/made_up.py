@@ -53,7 +53,7 @@ def program() -> Any:
 def write(path: Path) -> None:
     """Make the file."""
     with zipfile.ZipFile(path, "w") as archive:
-        recording = recorder.Recording(archive, STEPS)
+        recording = recorder.RecordingWriter(archive, STEPS)
         recorder._record_yields(program(), recording)
         recording.finish()
 

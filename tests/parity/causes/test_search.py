@@ -253,7 +253,7 @@ def test_between_two_transformations_by_their_states() -> None:
     report = compared(optax.adagrad(0.01), wide)
     assert keys_of(report) == ["initial-accumulator"]
     assert report.causes[0].summary == (
-        "The second side starts a moment at 0.5, the other one at 0.1."
+        "The second side starts a moment at 0.5, the first side at 0.1."
     )
     report = compared(optax.adam(0.01, mu_dtype=jnp.float16), optax.adam(0.01))
     assert keys_of(report) == ["low-precision-moments"]

@@ -89,6 +89,8 @@ def test_code_that_runs_only_compiled_has_a_report_all_the_same() -> None:
         updates, state = tx.update(grads, state, params)
         return optax.apply_updates(params, updates), state
 
-    with pytest.warns(RuntimeWarning, match="could not be looked for: RuntimeError: not without"):
+    with pytest.warns(
+        RuntimeWarning, match="The search for a cause failed: RuntimeError: not without"
+    ):
         report = compared(optim.Adam(0.01), (tx.init, step))
     assert keys_of(report) == []

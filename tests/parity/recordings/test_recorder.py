@@ -88,7 +88,7 @@ def test_a_copy_of_it_runs_alone(tmp_path: Path) -> None:
     size = os.path.getsize(tmp_path / "out.npz")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "20 updates were asked for: the program ended.\n"
+        "Only 3 of 20 updates were recorded: the program ended.\n"
         "Recorded 3 updates from step 0 on: 2 parameters in 1 array, their gradients and no"
         f" moments.\nout.npz has {size:,} bytes.\n"
     )
@@ -179,7 +179,10 @@ def test_gradients_without_a_result_are_left_out(capsys: pytest.CaptureFixture[s
     )
     assert recording.steps == 2
     assert recording.overrides["learning_rate"].tolist() == [0, 1]
-    assert "The gradients of update 3 are left out: it has no result." in capsys.readouterr().out
+    assert (
+        "The gradients of update 3 are left out: the update has no result."
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float16", "int8"])

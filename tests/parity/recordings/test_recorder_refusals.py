@@ -56,7 +56,7 @@ PARAMS = """
     ("program", "said"),
     [
         ("run = 3", "is not a function, but of type"),
-        ("def ran(): pass", "program.py has no run, but jax, jnp, np, optim, w, ran."),
+        ("def ran(): pass", "program.py has no run; it has jax, jnp, np, optim, w, ran."),
         ("def run(): return 3", "it should yield its steps, but it returned int"),
         ("def run(i): pass", "Step 0 did not call apply_gradient of any flax.optim.Optimizer"),
         ("def run(): yield w", "Yield 1 gave dict. Yield the optimizer (or the parameters)"),
@@ -155,7 +155,7 @@ INTERRUPTED = """
 
 def test_after_ctrl_c_what_was_recorded_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     assert record(INTERRUPTED.replace("INTERRUPT", "raise KeyboardInterrupt")).steps == 2
-    assert "20 updates were asked for: interrupted." in capsys.readouterr().out
+    assert "of 20 updates were recorded: interrupted." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("after", range(2, 8))

@@ -92,7 +92,7 @@ def test_one_step_is_in_memory_at_a_time(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         with zipfile.ZipFile(path, "w") as archive:
-            recording = recorder.Recording(archive, steps)
+            recording = recorder.RecordingWriter(archive, steps)
             recorder._record_yields(itertools.repeat((params, grads)), recording)
             recording.finish()
         assert tracemalloc.get_traced_memory()[1] < 4 * one_step

@@ -141,7 +141,7 @@ def test_causes() -> None:
     several = table(report(parts, causes=[EPS, DECAY]))
     assert "Likely causes, all of them together:\n" in several
     assert several.index(EPS.remedy) < several.index(DECAY.remedy)
-    assert "No known cause explains it." in table(report(parts))
+    assert "No known cause explains the difference." in table(report(parts))
     assert "No known cause" not in one + several
 
 

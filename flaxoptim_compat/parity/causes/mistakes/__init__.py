@@ -1,4 +1,4 @@
-"""All known mistakes, one file for what they are about."""
+"""All known mistakes, in one file for each subject."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from flaxoptim_compat.parity.causes.mistakes import (
     weight_decay,
 )
 
-# When several are made at once, they are made in this order. Values come first, because where eps
-# stands makes no sense before it is known what it is.
+# Several mistakes are made in this order. Values come first: the place of eps makes no sense before
+# its value is known.
 KNOWN = (
     *defaults.MISTAKES,
     *eps.MISTAKES,

@@ -1,4 +1,4 @@
-"""A hyper-parameter that was forgotten, so that optax's default holds."""
+"""Mistakes of forgotten hyper-parameters, for which the default of optax holds."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flaxoptim_compat.catalogue import DTYPE, PLAIN, RATE, OptimizerRow
 from flaxoptim_compat.parity.causes.mistake import Mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
-# Whoever forgets these makes a mistake that has a file of its own.
+# To forget these is a mistake in another file.
 _ELSEWHERE = frozenset({RATE, DTYPE, "weight_decay", "weight_decay_rate", "nesterov"})
 
 
 def _arguments(row: OptimizerRow, name: str) -> list[str]:
-    """The arguments of optax's function that are a hyper-parameter and have a default there."""
+    """The arguments of the optax function for a hyper-parameter that have a default there."""
     if not row.namesake or name in _ELSEWHERE:
         return []
     parameters = inspect.signature(getattr(optax, row.namesake)).parameters
@@ -28,7 +28,7 @@ def _arguments(row: OptimizerRow, name: str) -> list[str]:
 
 
 def _forgotten(row: OptimizerRow, name: str, argument: str) -> Mistake:
-    """The mistake to forget a hyper-parameter, which is an argument of optax's function."""
+    """The mistake of leaving out an argument of the optax function."""
     function = getattr(optax, row.namesake)
     default = inspect.signature(function).parameters[argument].default
     called = f"optax.{row.namesake}"

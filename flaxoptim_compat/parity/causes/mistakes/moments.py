@@ -20,7 +20,7 @@ _FOREVER = 2**30
 
 
 def _with_count(inner: optax.GradientTransformation, shift: int) -> optax.GradientTransformation:
-    """Let a transformation believe that it has done so many steps more than it has."""
+    """The transformation, with a count that is so many steps ahead."""
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         ahead = state._replace(count=state.count + shift)
@@ -36,7 +36,7 @@ def _shifted(recipe: Recipe, steps: int) -> Recipe:
 
 
 def _off_by(steps: int, which: str) -> Iterator[Mistake]:
-    """The mistakes to count so many steps more than there were."""
+    """The mistakes of counting so many steps more than there were."""
     yield Mistake(
         "bias-correction-off-by-a-step",
         _CORRECTED,
@@ -66,12 +66,12 @@ def _corrected(recipe: Recipe) -> Recipe:
 
 
 def _fields(*of_optax: str) -> dict[Any, str]:
-    """{class: its field that optax keeps under one of these names}"""
+    """{class: its field that optax keeps under one of some names}"""
     return {
         kind: names[name]
         for kind in KINDS
         for each in kind.formula.stages.values()
-        # Of the states that a stage may have, the plain one.
+        # The first state that a stage may have is the plain one.
         for names in [*each.keeps.values()][:1]
         for name in of_optax
         if name in names
@@ -85,14 +85,14 @@ def _with_momentum_in(recipe: Recipe, dtype: str) -> Recipe | None:
 
 
 def _in_low_precision(dtype: str) -> Iterator[Mistake]:
-    """The mistakes to keep one moment, or both, in a dtype of half the size."""
+    """The mistakes of keeping one moment, or both, in a dtype of half the size."""
 
     def kept(which: str, kind: type, fields: list[str], no_dtype: str) -> Mistake:
         return Mistake(
             "low-precision-moments",
             (kind,),
             says=f"keeps {which} in {dtype}",
-            remedy=f"{no_dtype}, and moments cast to nothing else",
+            remedy=f"{no_dtype}, and moments that are cast to no other dtype",
             made=lambda recipe: recipe.with_dtypes(**dict.fromkeys(fields, jnp.dtype(dtype))),
             slot="precision",
             slight=True,
@@ -138,7 +138,7 @@ MISTAKES = (
         "bias-correction-missing",
         _CORRECTED,
         says="does not correct the bias of the moments; flax.optim divides them by 1 - beta^t",
-        remedy="optax's own adam, adamw, adabelief or lamb, which do",
+        remedy="optax.adam, optax.adamw, optax.adabelief or optax.lamb, which correct the bias",
         made=lambda recipe: _shifted(recipe, _FOREVER),
         slot="correction",
     ),

@@ -1,4 +1,4 @@
-"""The momentum: missing, of another kind, or on the other side of the learning rate."""
+"""Mistakes of the momentum: missing, of another kind, or on the other side of the rate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MISTAKES = (
             "has no momentum, which is the default of optax.sgd; flax.optim's beta is 0.9 by"
             " default"
         ),
-        remedy="optax.sgd(..., momentum=0.9), or whatever beta is",
+        remedy="optax.sgd(..., momentum=0.9), with the beta of the definition",
         made=_missing,
         slot="momentum",
     ),

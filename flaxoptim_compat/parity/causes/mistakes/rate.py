@@ -1,4 +1,4 @@
-"""The learning rate: its sign, whether there is one, and which step's it is."""
+"""Mistakes of the learning rate: a wrong sign, no rate, or the rate of another step."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ MISTAKES = (
 
 
 def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
-    """The mistake to take the learning rate of the step before, or after.
+    """The mistake of taking the learning rate of the step before, or after.
 
     Args:
       shift: -1 or 1.
-      rates: what the rate is with the mistake, from the first step on.
-      first: the step that the run starts at.
+      rates: the rates with the mistake, from the first step on.
+      first: the step at which the run starts.
     """
 
     def made(recipe: Recipe) -> Recipe:
@@ -65,7 +65,7 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
     return Mistake(
         "schedule-off-by-a-step",
         KINDS,
-        says=f"has at each step the learning rate of the step {which} it",
+        says=f"has at each step the learning rate of the step {which}",
         remedy="a schedule that counts as the program did: optax calls it with 0 at the first step",
         made=made,
         slot="rate",
@@ -73,7 +73,7 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
 
 
 def _scale_by_table(rates: Any, first: Any) -> optax.GradientTransformation:
-    """Multiply by the rate that a table has for the step; ``first`` is the step of its first."""
+    """Multiply by the rate of the step in a table, whose first entry is that of step ``first``."""
     table = jnp.asarray(rates)
 
     def rate(count: Any) -> Any:

@@ -13,7 +13,7 @@ from flaxoptim_compat.parity.causes.recipe import Recipe
 
 
 def _still_where_zero() -> optax.GradientTransformation:
-    """Leave parameters alone that are all zeros."""
+    """Set the updates of parameters that are all zeros to zero."""
 
     def still(update: jax.Array, param: jax.Array) -> jax.Array:
         return jnp.where(jnp.any(param != 0), update, jnp.zeros_like(update))

@@ -95,7 +95,7 @@ MISTAKES = (
         "decay-times-rate",
         (optim.Adafactor,),
         says="multiplies the weight decay by the learning rate; flax.optim's Adafactor does not",
-        remedy="optax.adafactor(..., weight_decay_rate=...), which does not either",
+        remedy="optax.adafactor(..., weight_decay_rate=...), which does not multiply it",
         made=_times_rate,
         slot="decay",
     ),
