@@ -65,7 +65,7 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
     return Mistake(
         "schedule-off-by-a-step",
         KINDS,
-        says=f"has at each step the learning rate of the step {which}",
+        says=f"has at each step the learning rate of the step {which} it",
         remedy="a schedule that counts as the program did: optax calls it with 0 at the first step",
         made=made,
         slot="rate",
