@@ -89,11 +89,17 @@ def unfinished(name: str) -> re.Pattern[str]:
     return re.compile(rf"unfinished-(?:{name})-[0-9a-f]{{8}}")
 
 
-def remove_left_of(path: Path) -> None:
-    """Remove unfinished files of killed programs beside ``path``, unless this is not permitted."""
-    with contextlib.suppress(OSError):
-        for name in filter(unfinished(re.escape(path.name)).fullmatch, os.listdir(path.parent)):
-            _remove(path.parent / name)
+def remove_left_of(*paths: Path) -> None:
+    """Remove the unfinished files that killed writers of paths left beside them, where possible."""
+    names: dict[Path, set[str]] = {}
+    for path in paths:
+        names.setdefault(path.parent, set()).add(path.name)
+    pattern = unfinished("(.+)")
+    for folder, wanted in names.items():
+        with contextlib.suppress(OSError):
+            for match in filter(None, map(pattern.fullmatch, os.listdir(folder))):
+                if match[1] in wanted:
+                    _remove(folder / match[0])
 
 
 def _remove(path: Path) -> None:

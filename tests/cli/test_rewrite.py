@@ -218,11 +218,11 @@ def test_files_that_are_left_alone(rewrite: Rewrite) -> None:
     output = done.output.replace("\n    ", " ")
     left = dict(re.findall(r"^(\S+): left alone, with .*: (.*)$", output, re.MULTILINE))
     assert left == {
-        "generated.py": "it is generated, as its first lines say",
-        "latin.py": "it is in iso-8859-1, not in UTF-8",
-        "link.py": "it is a link",
-        "read_only.py": "it is read-only",
-        "vendor/x.py": "it is a copy of other people's code, in vendor",
+        "generated.py": "the file is generated, as its first lines say",
+        "latin.py": "the file is in iso-8859-1, not in UTF-8",
+        "link.py": "the file is a link",
+        "read_only.py": "the file is read-only",
+        "vendor/x.py": "the file is a copy of other people's code, in vendor",
     }
     assert read("good.py") == NEW
     assert read("vendor/x.py") == read("read_only.py") == read("real") == OLD
@@ -250,7 +250,7 @@ def test_a_file_that_changes_meanwhile_is_not_written(
     monkeypatch.setattr(replacing_files, "replace", slow)
     done = rewrite("--write", a=OLD, b=OLD)
     assert done.status == 2
-    assert "a.py: not written: it has changed since it was read" in done.errors
+    assert "a.py: not written: the file has changed since it was read" in done.errors
     assert "rewrite --to shim: 0 files changed, " in done.output
     assert "b.py: changed" not in done.output
     # The one may need the other.

@@ -53,7 +53,7 @@ def test_findings(scan: Scan) -> None:
         "rewrite --to shim deals with all 3.",
         "rewrite --to optax deals with all 3.",
         "",
-        "Begin with this, which shows a patch; with --write it changes the files:",
+        "Begin with this command; it shows a patch, and --write changes the files:",
         "  flaxoptim-compat rewrite . --to shim",
         "",
         "found  code    name                 --to shim  --to optax",
@@ -67,8 +67,8 @@ def test_findings(scan: Scan) -> None:
         "a.py: 1 finding",
         "  line 2  FOC151  [*]  jax.tree_map, gone since jax 0.6.0: jax.tree.map",
         "",
-        "--format concise has a line for each finding, which begins with its place.",
-        "flaxoptim-compat explain FOC155 says what FOC155 is, and what becomes of it.",
+        "--format concise prints a line for each finding, with its place first.",
+        "flaxoptim-compat explain FOC155 explains the rule FOC155, with examples.",
     ]
 
 
@@ -82,7 +82,7 @@ def test_a_line_for_each_finding(scan: Scan) -> None:
         f"package/b.py:4:5: {gone}",
         LEGEND,
         "3 findings in 2 of 4 files.",
-        "3 files parsed, 1 without any name in question, 0 not read, 0 names not understood.",
+        "3 files parsed, 1 without names that are gone, 0 not read, 0 names not understood.",
     ]
 
 
@@ -119,8 +119,8 @@ def test_what_cannot_be_read_is_never_a_clean_bill(scan: Scan) -> None:
         "3 files not read: see the end.",
         "",
         "a.py: not read: line 2: Missing parentheses in call to 'print'. Did you mean print(...)?",
-        "b.py: not read: it holds null bytes",
-        "c.py: not read: it is nested too deeply",
+        "b.py: not read: the file holds null bytes",
+        "c.py: not read: the code is nested too deeply",
     ]
 
 
@@ -141,7 +141,7 @@ def test_gin_files(scan: Scan, tmp_path: Path) -> None:
         "c.gin:3:10: FOC112 [*] flax.optim.Adam, gone since flax 0.6.0: flaxoptim_compat.optim.Adam"
     )
     # What names nothing need not be gin.
-    assert lines[3].startswith("1 file parsed, 1 without any name in question, 0 not read")
+    assert lines[3].startswith("1 file parsed, 1 without names that are gone, 0 not read")
 
 
 def test_names_that_come_from_another_file(scan: Scan) -> None:

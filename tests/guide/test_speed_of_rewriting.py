@@ -10,7 +10,7 @@ import pytest
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.examination import Task
 from flaxoptim_compat.migrate.run.pipeline import run
-from flaxoptim_compat.migrate.run.reports import plan_of
+from flaxoptim_compat.migrate.run.reports import migration_plan
 from flaxoptim_compat.migrate.run.settings import Settings
 from tests.benchmarks import rewriting
 from tests.benchmarks.repositories import write_repository
@@ -42,7 +42,7 @@ def test_a_repository_is_one_that_rewrite_understands(
     monkeypatch.chdir(tmp_path)
     write_repository(tmp_path, 10)
     found = run([Path("project")], Task("", tuple(rule_modules()), Settings()), lambda *_: None)
-    plan = plan_of(found)
+    plan = migration_plan(found)
     assert not found.unread and plan.findings == plan.shim > 20
     assert plan.optax > plan.findings / 2, plan
 

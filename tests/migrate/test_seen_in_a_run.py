@@ -48,9 +48,9 @@ def test_the_text_alone_moves_none(
 def test_the_run_moves_all(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = checked(capsys, ".")
     assert "4 of 4 optimizers become TrainStates, 0 stay." in said
-    assert "10 places seen in the run, 1 inferred, 1 left." in said
+    assert "10 places seen in the run, 1 inferred, 1 not understood." in said
     # The same field of the same class, in a method that was not called.
-    assert "agent.py:34: inferred" in said
+    assert "agent.py:34: the run did not come here: inferred" in said
     # A field of that name of something else.
     assert "agent.py:37:16: not understood: the run did not come here" in said
     assert "unreached.py:5: the run did not come here: rewritten from the text alone" in said
@@ -95,7 +95,7 @@ def test_of_two_runs_the_one_of_the_text_of_today_counts(
         # All that stands below is elsewhere then, for the second run as well.
         Path("agent.py").write_text(f"import os\n{Path('agent.py').read_text()}")
     assert "`agent.py` has changed since the run" not in before
-    assert "10 places seen in the run, 1 inferred, 1 left." in before
+    assert "10 places seen in the run, 1 inferred, 1 not understood." in before
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Changes of a text, how they are made all at once, and how they look as a patch."""
+"""Edits of a text, which are applied all at once, and the patch that they make."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Span(NamedTuple):
     end: int
 
 
-# What an edit puts in a place: new text, and spans of the old one.
+# The content of an edit: new text, and spans of the old text.
 Fragment = str | Span
 Fragments = tuple[Fragment, ...]
 
 
 class Edit(NamedTuple):
-    """One change: the characters from ``start`` to ``end`` become ``fragments``, in their order.
+    """One edit: the characters from ``start`` to ``end`` become ``fragments``, in their order.
 
-    A fragment is new text or a Span of the old one, which takes part in other changes. So a rule
-    that rewrites a call names its arguments by their spans, and does not know who changes those.
+    A fragment is new text or a Span of the old text, in which other edits apply. So a rule that
+    rewrites a call names the arguments by their spans, and other rules can change the arguments.
     """
 
     start: int
@@ -36,10 +36,10 @@ class Edit(NamedTuple):
 
 
 def apply_edits(text: str, edits: Iterable[Edit], within: Span | None = None) -> str:
-    """The text after all changes, or a piece of it that has them all inside.
+    """The text after all edits, or the piece of it around all edits.
 
-    A change inside of a larger one is made wherever a Span of the larger one has the place, and
-    nowhere if none has. Insertions at one place keep their order; the same edit twice counts once.
+    An edit inside of a larger one applies in each Span of the larger edit that has the place, and
+    not at all without such a Span. Insertions at one place keep their order; an edit counts once.
 
     Raises:
       ValueError: two edits overlap without one being inside the other, or change the same place.
@@ -59,8 +59,8 @@ def _rendered(text: str, around: Span, edits: Sequence[Edit]) -> str:
         if edit.start < done:
             if edit.end > done:
                 raise ValueError(f"Two edits overlap at {text[edit.start : done]!r}.")
-            continue  # inside of the one before, which rendered it
-        # Those after it that start within it: the edits are in the order of their starts.
+            continue  # inside of the edit before, which rendered this one
+        # The later edits that start within this one: they are in the order of their starts.
         stop = bisect.bisect_right(edits, edit.end, lo=index + 1, key=lambda each: each.start)
         inner = [each for each in edits[index + 1 : stop] if _is_inside(each, edit)]
         if any((each.start, each.end) == (edit.start, edit.end) for each in inner):
@@ -71,8 +71,8 @@ def _rendered(text: str, around: Span, edits: Sequence[Edit]) -> str:
                 result.append(fragment)
                 continue
             start, end = fragment
-            mine = [each for each in inner if start <= each.start and each.end <= end]
-            result.append(_rendered(text, fragment, mine))
+            within = [each for each in inner if start <= each.start and each.end <= end]
+            result.append(_rendered(text, fragment, within))
         done = edit.end
     return "".join([*result, text[done : around.end]])
 
@@ -89,13 +89,13 @@ def unified_diff(path: Path, old: bytes, new: bytes) -> Iterator[str]:
 
     Args:
       path: the file.
-      old: what is in it, in UTF-8.
-      new: what would be in it.
+      old: the content, in UTF-8.
+      new: the new content.
     """
     name = one_line(path)
     names = (name, name) if path.is_absolute() else (f"a/{name}", f"b/{name}")
     lines = [text.decode().split("\n") for text in (old, new)]
-    # What stands after the last line end is a line only if there is something.
+    # Text after the last line end is a line too.
     marked = [[f"{line}\n" for line in each[:-1]] + each[-1:] * bool(each[-1]) for each in lines]
     before, after = marked
     for line in difflib.unified_diff(before, after, *names):

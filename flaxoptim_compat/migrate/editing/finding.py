@@ -1,4 +1,4 @@
-"""The findings of rules about places in a file, and how they become the edits of the file."""
+"""The findings of rules in a file, and the edits that they become together."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 
-# How the codes of the rules about optimizers begin, which change several files at once or none.
+# The beginning of the codes of rules about optimizers, which change several files at once or none.
 OF_OPTIMIZERS = "FOC2"
 
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """The changes that one rule wants at a place; the names in them depend on the other rules.
+    """The edits that one rule makes at a place, which depend on the imports after all other rules.
 
     Args:
-      edits: the edits; or what makes them with the imports of the result, once all is known that
-        goes.
+      edits: the edits, or a function that makes them once it is known which imports go.
       drops: the nodes of uses that will be gone.
-      moves: import aliases, and what they bring from now on, as ``ImportPlan.redirect`` has it.
-      unless: the node of a use; if another change drops it, this one has nothing to do.
+      moves: import aliases, and the names that they bring from now on; see ``ImportPlan.redirect``.
+      unless: the node of a use; if another change drops it, this change does nothing.
     """
 
     edits: tuple[Edit, ...] | Callable[[ImportPlan], tuple[Edit, ...]] = ()
@@ -31,7 +30,7 @@ class Change:
     unless: ast.expr | None = None
 
     def made(self, imports: ImportPlan) -> tuple[Edit, ...]:
-        """The edits; where a function makes them, it is given these imports."""
+        """The edits, with these imports."""
         return self.edits(imports) if callable(self.edits) else self.edits
 
 
@@ -41,16 +40,16 @@ class Finding:
 
     Args:
       code: the rule, such as ``FOC101``.
-      start: where it starts in the text of the document.
-      end: where it ends.
-      what: what it is, such as ``flax.optim.Adam, gone since flax 0.6.0``.
-      instead: what replaces it, or what to do about it.
-      shim: the edits of ``rewrite --to shim``, or how they come about; none are needed if it is
-        empty, and None means that it leaves the place as it is.
-      optax: the same of ``rewrite --to optax``.
-      reason: why ``rewrite`` leaves it; this is the text of the comment that marks the place.
+      start: the offset at which the code starts in the text of the document.
+      end: the offset at which it ends.
+      what: the name of the code in a sentence: ``flax.optim.Adam, gone since flax 0.6.0``.
+      instead: the code that replaces it, or the advice.
+      shim: the edits of ``rewrite --to shim``, or the change that makes them; empty if the code
+        works as it is, None if ``rewrite`` leaves the code to people.
+      optax: likewise for ``rewrite --to optax``.
+      reason: why ``rewrite`` leaves the code; also the text of the comment above it.
       change: how far the numbers will be from those of before; "" if they stay the same.
-      cause: the reason of another place, for which this one stays; "" if there is none.
+      cause: the reason of another place, for which this one is left; "" if there is none.
     """
 
     code: str
@@ -66,9 +65,9 @@ class Finding:
 
     def edits(self, target: str) -> tuple[Edit, ...] | None:
         """The edits for ``shim`` or for ``optax``, once they are settled."""
-        found = self.change_for(target)
-        assert not isinstance(found, Change)
-        return found
+        edits = self.change_for(target)
+        assert not isinstance(edits, Change)
+        return edits
 
     def change_for(self, target: str) -> tuple[Edit, ...] | Change | None:
         """The edits, or the Change, for ``shim`` or for ``optax``; None if the place stays."""
@@ -78,14 +77,14 @@ class Finding:
 def settled(findings: Iterable[Finding], plans: Mapping[str, ImportPlan]) -> list[Finding]:
     """The findings in the order of their places, with their edits.
 
-    What is wanted of an import depends on which others go, and a name that one rule writes anew
-    with all that is around it is none for another rule. So everything that goes or moves is noted
-    first, and then each place gets its text, from the first to the last in the file.
+    The name of an import depends on which other imports go, and a name inside of code that one rule
+    writes anew needs no other rule. So all names that go or move are noted first, and then each
+    place gets its text, from the first to the last in the file.
 
     Args:
-      findings: of all rules.
-      plans: for each target whose edits are wanted the imports of the file; they are complete
-        afterwards. Of another one only is told what it does something about.
+      findings: the findings of all rules.
+      plans: the imports of the file for each target whose edits are wanted; they are complete
+        afterwards. For another target, a finding only says whether ``rewrite`` deals with it.
     """
     ordered = sorted(findings, key=lambda each: (each.start, each.code, each.end, each.what))
     edits = {}
@@ -102,9 +101,9 @@ def settled(findings: Iterable[Finding], plans: Mapping[str, ImportPlan]) -> lis
 
 
 def _settled_edits(
-    found: Sequence[tuple[Edit, ...] | Change | None], plan: ImportPlan
+    wanted: Sequence[tuple[Edit, ...] | Change | None], plan: ImportPlan
 ) -> Iterator[tuple[Edit, ...] | None]:
-    changes = [each for each in found if isinstance(each, Change)]
+    changes = [each for each in wanted if isinstance(each, Change)]
     for change in changes:
         for alias, name in change.moves.items():
             plan.redirect(alias, name)
@@ -119,7 +118,7 @@ def _settled_edits(
         else:
             _drop(change, plan)
     numbers = iter(range(len(changes)))
-    for each in found:
+    for each in wanted:
         if not isinstance(each, Change):
             yield each
         else:

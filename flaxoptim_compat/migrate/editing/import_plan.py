@@ -27,7 +27,7 @@ _COME_ALONG = {
     ),
     "flax": ("core", "jax_utils", "linen", "serialization", "struct", "traverse_util"),
 }
-# How modules are imported by habit, where that is not `from package import module`.
+# The usual imports of modules that are not `from package import module`.
 _HABITS = {
     "flax.linen": Import("flax", "linen", "nn"),
     "jax.numpy": Import("", "jax.numpy", "jnp"),
@@ -44,9 +44,9 @@ class _Imported:
       alias: the alias itself.
       statement: the statement around it.
       scope: the scope that it binds a name in.
-      written: what is imported, as it is written.
-      name: the full name of it.
-      is_exported: whether others may take the name from this file.
+      written: the import as it is written.
+      name: the full name of the imported object.
+      is_exported: whether other files may import the name from this file.
     """
 
     alias: ast.alias
@@ -67,9 +67,9 @@ class ImportPlan:
 
     Args:
       document: the file.
-      names: its names.
+      names: the names of the file.
       needed: the names that other files of the project import from this one.
-      keeps_unused: whether what would only move to this package stays although nothing uses it.
+      keeps_unused: whether an import that moves to this package stays although nothing uses it.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ImportPlan:
         self._document = document
         self._names = names
         self._imported = {each.alias: each for each in _read(document, names, needed)}
-        # For the root of each use the import that brought it.
+        # {the root of a use: the import that brought it}
         self._bindings = {
             names_in(use.node)[-1]: use.binding
             for use in names.uses
@@ -94,7 +94,7 @@ class ImportPlan:
         self._moved: dict[ast.alias, Import] = {}
         self._dropped: set[ast.alias] = set()
         self._promised: set[ast.alias] = set()
-        # The new imports without the names that they get, with those, and where they are used.
+        # {a new import: the same with the name it gets}, and where these are used.
         self._new: dict[Import, Import] = {}
         self._places: dict[Import, list[ast.AST]] = {}
 
@@ -103,8 +103,8 @@ class ImportPlan:
 
         Args:
           dotted: ``module``, ``module:attribute``, or an object of a package by its usual name.
-          at: where it is wanted.
-          wanted: under which name to import it, if that is free.
+          at: the node that uses it.
+          wanted: the name to import it under, if that is free.
         """
         module, path = _split(dotted)
         if module == "builtins" and not self._is_shadowed(path, at):
@@ -138,11 +138,11 @@ class ImportPlan:
         return bool(names) and self._released.issuperset(names)
 
     def redirect(self, alias: ast.alias, name: str) -> None:
-        """Let an import bring something else under the name that it has in the file.
+        """Let an import bring another object under the same name in the file.
 
-        If it was used, and every use is released, it goes instead. ``import old.module`` without
-        ``as``, which the file then writes in full, brings the new module if that is in the same
-        package; else it goes, or becomes ``import old``: who asks for it changes those uses.
+        The import goes if it was used, and every use is released. ``import old.module`` without
+        ``as``, after which the file writes the full name, brings the new module if that is in the
+        same package; else it goes, or becomes ``import old``, and the caller changes those uses.
 
         Args:
           alias: the import.
@@ -159,7 +159,7 @@ class ImportPlan:
         )
 
     def edits(self) -> list[Edit]:
-        """The changes of the imports, once every rule has been asked."""
+        """The edits of the imports, after the changes of all rules."""
         changed: dict[Statement, list[Import]] = {}
         for statement, _ in self._names.walk.imports:
             fates = map(self._fate, (self._imported[each] for each in statement.names))
@@ -186,7 +186,7 @@ class ImportPlan:
 
     def _lost_its_uses(self, imported: _Imported) -> bool:
         """True if an import was used, and all its uses will be gone."""
-        # An import that is repeated, as in a notebook, is used by what uses the first.
+        # A repeated import, as in a notebook, has the readers of the first one.
         readers = [
             each
             for each in self._names.readers.get((imported.scope, imported.written.bound), ())
@@ -202,7 +202,7 @@ class ImportPlan:
         is_ours = moved is not None and root_of(moved.full_name) == _OURS
         if not is_ours or self._keeps_unused or imported.written.name == "*":
             return False
-        # Not in a string either, as for globals() and eval, or in a comment with types.
+        # Strings may name it too, as for globals() and eval, and so may comments with types.
         word = re.compile(rf"\b{imported.written.bound}\b")
         spoken = len(word.findall(self._document.text))
         return spoken == len(word.findall(self._document.source(imported.statement)))
@@ -217,7 +217,7 @@ class ImportPlan:
                 (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
                 and not self._is_conditional(each)
                 and not surface.is_of_flax_optim(each.name)
-                # Of several that go, as submodules of jax may, the first becomes `import jax`.
+                # If several go, as submodules of jax may, the first becomes `import jax`.
                 and (is_before or each.alias not in self._moved)
             ):
                 return True
@@ -225,7 +225,7 @@ class ImportPlan:
 
     def _free(self, name: str, module: str) -> str:
         taken = self._names.taken | {each.bound for each in self._new.values()}
-        # What is imported from flaxoptim_compat is what was in flax.
+        # Names of flaxoptim_compat were in flax.
         root = root_of(module).removesuffix("optim_compat")
         other = f"{name}_lib" if root == module else f"{root}_{name}"
         numbered = (f"{other}_{number}" for number in itertools.count(2))
@@ -233,7 +233,7 @@ class ImportPlan:
 
     def _reached(self, module: str, path: str, at: ast.AST) -> str | None:
         """The expression for a name through an import of the file, which then stays; or None."""
-        found: list[tuple[int, ast.alias, str]] = []
+        ways: list[tuple[int, ast.alias, str]] = []
         full = ".".join(filter(None, [module, path]))
         for each in self._imported.values():
             moved = self._moved.get(each.alias)
@@ -243,13 +243,13 @@ class ImportPlan:
             inside = f"{full}.".removeprefix(f"{base}.")
             if bound == "*" or f"{full}." == inside or each.alias in self._dropped:
                 continue
-            along = (f"{base}.{one}" for one in _COME_ALONG.get(base, ()))
+            along = (f"{base}.{inner}" for inner in _COME_ALONG.get(base, ()))
             is_there = len(base) >= len(module) or (each.binds_root and name == module)
             if (is_there or module in along) and self._is_visible(each, at):
-                found.append((len(base), each.alias, f"{bound}.{inside}".rstrip(".")))
-        if not found:
+                ways.append((len(base), each.alias, f"{bound}.{inside}".rstrip(".")))
+        if not ways:
             return None
-        _, alias, expression = max(found, key=lambda each: each[0])
+        _, alias, expression = max(ways, key=lambda each: each[0])
         self._promised.add(alias)
         return expression
 
@@ -333,7 +333,7 @@ def _split(name: str) -> tuple[str, str]:
     """
     module, colon, path = name.partition(":")
     root, _, inside = name.partition(".")
-    first, _, rest = inside.partition(".")
-    if not colon and rest and first in _COME_ALONG.get(root, ()):
-        return f"{root}.{first}", rest
+    first, _, attributes = inside.partition(".")
+    if not colon and attributes and first in _COME_ALONG.get(root, ()):
+        return f"{root}.{first}", attributes
     return module, path

@@ -1,4 +1,4 @@
-"""The text of imports: new ones among the others, and the rest of those that change."""
+"""The text of imports: new imports among the old ones, and statements that change."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Import(NamedTuple):
     """One name that is imported.
 
     Args:
-      module: what comes after ``from``; "" for a plain import.
-      name: what comes after ``import``.
-      alias: what comes after ``as``; "" for nothing.
+      module: the text after ``from``; "" for a plain import.
+      name: the text after ``import``.
+      alias: the text after ``as``; "" without it.
     """
 
     module: str
@@ -31,12 +31,12 @@ class Import(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The full name of what is imported, with dots only; for ``*`` that of the module."""
+        """The full name of the imported object, with dots only; for ``*`` that of the module."""
         return ".".join(each for each in self[:2] if each not in ("", "*"))
 
     @property
     def text(self) -> str:
-        """The text of it in the list of names: ``name``, or ``name as alias``."""
+        """The text in the list of names: ``name``, or ``name as alias``."""
         return f"{self.name} as {self.alias}" if self.alias else self.name
 
     @property
@@ -65,20 +65,20 @@ def edits(
 ) -> Iterator[Edit]:
     """The edits of all imports.
 
-    A statement that changes is written anew, with a statement for each module. The order of
-    imports is left to those who sort them.
+    A statement that changes is written anew, as a statement for each module. To sort the imports
+    is left to other tools.
 
     Args:
       document: the file.
-      changed: what statements import from now on; one that imports nothing goes.
-      new: what is imported besides, and where it is used.
+      changed: the imports of each statement from now on; a statement without imports goes.
+      new: the new imports, and the nodes that use them.
     """
     going = {statement for statement, imports in changed.items() if not imports}
     above, below = _placed(document, new)
     for statement, imports in changed.items():
         lines, has_lines = _written(document, statement, imports), document.has_its_lines(statement)
         if not lines and has_lines:
-            # What is new beside it takes its place.
+            # New imports beside the statement take its place.
             around = [*above.pop(statement, ()), *below.pop(statement, ())]
             lines = [each for each in around if each]
         if lines:
@@ -100,17 +100,17 @@ def _written(document: Document, statement: Statement, imports: Sequence[Import]
     for each in imports:
         names.setdefault(each.module, []).append(each.text)
     lines = []
-    for module, those in sorted(names.items()):
-        line = _line(module, ", ".join(those))
+    for module, texts in sorted(names.items()):
+        line = _line(module, ", ".join(texts))
         if module and columns(margin) + len(line) > width:
             line = in_lines(
-                _line(module, f"({', '.join(those)})"), hanging(document), width, margin
+                _line(module, f"({', '.join(texts)})"), hanging(document), width, margin
             )
         lines.append(line)
     return lines
 
 
-# Of what programs with optimizers import, what is certainly nobody's own.
+# Packages that are certainly not the program's own.
 _KNOWN = {"absl", "flax", "flaxoptim_compat", "jax", "numpy", "optax", "tensorflow"}
 _NONE, _FUTURE, _STANDARD, _OTHERS, _RELATIVE = range(5)
 
@@ -120,8 +120,8 @@ def _placed(
 ) -> tuple[dict[ast.stmt, list[str]], dict[ast.stmt, list[str]]]:
     """The lines that come above statements at the top of the file, and those that come below.
 
-    An import stands behind the last one before its first use that sorters put before it: of its
-    section and form, if there are such.
+    A new import stands behind the last import that sorters put before it, and above its first use:
+    among imports of its section and form, if there are any.
     """
     body = document.tree.body
     above: dict[ast.stmt, list[Import]] = {}
@@ -134,7 +134,7 @@ def _placed(
             if isinstance(statement, Statement) and document.has_its_lines(statement)
         ]
         kin = _kin(each, top)
-        smaller = [one for one in kin or top if _key(imports_of(one)[0]) <= _key(each)]
+        smaller = [other for other in kin or top if _key(imports_of(other)[0]) <= _key(each)]
         if smaller:
             below.setdefault(smaller[-1], []).append(each)
         else:
@@ -151,18 +151,18 @@ def _kin(new: Import, top: Sequence[Statement]) -> Sequence[Statement]:
     kin = [each for each in top if _section(each) == _section(new)]
     kin = [each for each in kin if _root(each) in _KNOWN] or kin
     of_form = [each for each in kin if isinstance(each, ast.ImportFrom) == bool(new.module)]
-    # What is imported from flaxoptim_compat is what was in flax.
+    # Names of flaxoptim_compat were in flax.
     of_root = [each for each in kin if _root(each) == _root(new).removesuffix("optim_compat")]
     forms = [isinstance(each, ast.ImportFrom) for each in kin]
     first, second = (of_form, of_root) if forms == sorted(forms) else (of_root, of_form)
     return [each for each in first if each in second] or first or second or kin
 
 
-def _lines(those: Sequence[Import | ast.stmt]) -> list[str]:
-    """A line for each import, and blank ones between sections."""
+def _lines(statements: Sequence[Import | ast.stmt]) -> list[str]:
+    """A line for each new import, and blank lines between sections."""
     lines: list[str] = []
-    last = _section(those[0])
-    for each in those:
+    last = _section(statements[0])
+    for each in statements:
         is_definition = isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         lines += [""] * (1 + is_definition) * (_section(each) != last)
         last = _section(each)
@@ -209,12 +209,12 @@ def _first_statement(body: Sequence[ast.stmt]) -> ast.stmt:
 def without(
     document: Document, statement: ast.stmt, going: Collection[ast.stmt] = frozenset()
 ) -> Edit:
-    """Take a statement out, and its line with it if nothing else stands there.
+    """The edit that deletes a statement, with its line if nothing else stands there.
 
     Args:
       document: the file.
       statement: the statement.
-      going: others that are taken out.
+      going: other statements that are deleted.
     """
     start, end = document.span(statement)
     text, block = document.text, document.block(statement)
@@ -225,7 +225,7 @@ def without(
     if document.behind(statement).strip():
         return Edit(start, text.index("#", end), ())  # the comment stays
     start, end = start - len(document.before(statement)), min(document.line_end(end) + 1, len(text))
-    # What stood in a paragraph of its own leaves the wider of the two gaps around it.
+    # A paragraph that goes leaves the larger of the two gaps around it.
     above = start - len(text[:start].rstrip("\n"))
     below = len(text[end:]) - len(text[end:].lstrip("\n"))
     return Edit(start - max(min(above - 1, below), 0), end, ())
@@ -235,9 +235,9 @@ class Gap(NamedTuple):
     """A place for statements behind the imports at the top of a file.
 
     Args:
-      start: where it is, at the start of a line.
-      before: what sets it off from the imports.
-      after: what sets it off from what follows, if there is no blank line.
+      start: the offset of the place, at the start of a line.
+      before: the line ends between the imports and the place.
+      after: the line end behind the place, if no blank line follows.
       following: the statement that comes next, or the last import if none does.
     """
 
@@ -247,7 +247,7 @@ class Gap(NamedTuple):
     following: ast.stmt
 
     def edits(self, comment: str, line: str) -> tuple[Edit, ...]:
-        """Put a line and its comment there; those of several rules stand together."""
+        """The edits that insert a line and its comment; lines of several rules stand together."""
         texts = self.before, f"# {comment}\n", f"{line}\n{self.after}"
         return tuple(Edit(self.start, self.start, (text,)) for text in texts)
 

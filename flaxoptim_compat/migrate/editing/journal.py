@@ -1,10 +1,10 @@
-"""One run is one change: how files were before it, kept until all of them are replaced.
+"""The journal of a run: the old files, kept until all of them are replaced.
 
-A run has one journal, in the folder that all its paths are in. It is made when the run begins, and
-locked: the system frees the lock when the process ends, however it ends. Before the first file is
-replaced, the journal has all of them as they were, on the disk; half of one is no JSON, and means
-that nothing was replaced. It is emptied and removed in the end. So a journal that a run finds and
-that nobody has locked is that of a run that was cut short, and says how to put the files back.
+A run has one journal, in the folder that all its paths are in. The run makes and locks the journal
+when it begins; the system frees the lock when the process ends, however it ends. Before the first
+file is replaced, all old files are in the journal and on the disk. A journal that was cut short is
+no JSON, and means that nothing was replaced. In the end the run empties and removes the journal.
+So an unlocked journal is that of a run that was killed, and has the old files to put back.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from flaxoptim_compat.atomic import appearing_file, directory_to_disk
+from flaxoptim_compat.atomic import appearing_file, directory_to_disk, remove_left_of
 from flaxoptim_compat.migrate.editing.replacing_files import NotWritten, Replacement, replace
-from flaxoptim_compat.migrate.program.loading import JOURNAL, UNFINISHED
+from flaxoptim_compat.migrate.program.loading import JOURNAL
 
 if sys.platform == "win32":
     import msvcrt
@@ -40,14 +40,14 @@ class Foreign(JournalError):
     """The file with the name of a journal was not made by a run of this user in this place."""
 
 
-class Entry(NamedTuple):
+class OldFile(NamedTuple):
     """A file as it was before the run.
 
     Args:
-      path: where it is, below the folder of the journal.
-      mtime_ns: when it was changed last.
-      new: the hash of what the run makes of it.
-      old: what was in it.
+      path: the path of the file, below the folder of the journal.
+      mtime_ns: the time of its last change.
+      new: the hash of the content that the run writes.
+      old: the content before the run.
     """
 
     path: str
@@ -56,12 +56,12 @@ class Entry(NamedTuple):
     old: bytes
 
 
-class Back(NamedTuple):
+class PutBack(NamedTuple):
     """The result of putting files back.
 
     Args:
-      replaced: how many files had been replaced.
-      edited: those that somebody changed since; each stays, with a copy of it as it was.
+      replaced: the number of files that had been replaced.
+      edited: the files that somebody changed since, which stay, each with a copy of the old file.
     """
 
     replaced: int
@@ -69,15 +69,15 @@ class Back(NamedTuple):
 
 
 class Journal:
-    """The journal in one folder, which nobody else can open meanwhile.
+    """The journal in one folder, which no other run can open meanwhile.
 
     Args:
-      folder: its real path.
-      is_new: whether it is made if there is none.
+      folder: the real path of the folder.
+      is_new: whether to make the journal if there is none.
 
     Raises:
-      JournalError: another run has it open, or it is none of this user's, made here.
-      OSError: it cannot be opened.
+      JournalError: another run has the journal open, or this user did not make it in this folder.
+      OSError: the journal cannot be opened.
     """
 
     def __init__(self, folder: Path, is_new: bool = False) -> None:
@@ -88,52 +88,52 @@ class Journal:
         self._file = os.fdopen(os.open(self.path, flags, 0o600), "r+b")
         try:
             self._lock()
-            self.entries = self._read()
+            self.files = self._read()
         except BaseException:
             self._file.close()
             raise
 
     def keep(self, changes: Iterable[Replacement]) -> None:
-        """Note how files are, before they are replaced.
+        """Write the old files into the journal, before they are replaced.
 
         Raises:
-          JournalError: that cannot be written.
+          JournalError: the journal cannot be written.
         """
         try:
-            entries = list(map(self._entry, changes))
-            files = [[*each[:3], each.old.decode("utf-8", "surrogateescape")] for each in entries]
-            noted = json.dumps({"made in": str(self.folder), "files": files})
+            files = list(map(self._old_file, changes))
+            rows = [[*each[:3], each.old.decode("utf-8", "surrogateescape")] for each in files]
+            content = json.dumps({"made in": str(self.folder), "files": rows})
             self._file.seek(0)
             self._file.truncate()
-            self._file.write(f"{_HEAD}{noted[1:]}".encode())
+            self._file.write(f"{_HEAD}{content[1:]}".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
             directory_to_disk(self.folder)
         except OSError as error:
             raise _no_journal(self.path, error) from error
-        self.entries = entries
+        self.files = files
 
-    def put_back(self, never_replaced: Collection[int] = ()) -> Back:
-        """Put each file back that is what the run made of it.
+    def put_back(self, never_replaced: Collection[int] = ()) -> PutBack:
+        """Put the old files back, but not over files that somebody has edited since.
 
         Args:
-          never_replaced: the numbers of those that are known to be no matter.
+          never_replaced: the numbers of files that the run did not replace.
 
         Raises:
-          JournalError: one cannot be written; the journal stays.
+          JournalError: a file cannot be written; the journal stays.
         """
-        self._remove_unfinished()
-        replaced, edited, failed = 0, list[Entry](), list[str]()
-        for number, entry in enumerate(self.entries):
-            path = self.folder / entry.path
+        remove_left_of(*(self.folder / each.path for each in self.files))
+        replaced, edited, failed = 0, list[OldFile](), list[str]()
+        for number, file in enumerate(self.files):
+            path = self.folder / file.path
             now = _content(path)
-            if now == entry.old or number in never_replaced:
+            if now == file.old or number in never_replaced:
                 continue
-            if now is None or hashlib.sha256(now).hexdigest() != entry.new:
-                edited.append(entry)
+            if now is None or hashlib.sha256(now).hexdigest() != file.new:
+                edited.append(file)
                 continue
             try:
-                replace(Replacement(path, now, entry.old), entry.mtime_ns)
+                replace(Replacement(path, now, file.old), file.mtime_ns)
                 replaced += 1
             except NotWritten as error:
                 failed.append(f"{path} ({error})")
@@ -145,22 +145,22 @@ class Journal:
             failed.append(f"{self.folder} ({error.strerror})")
         if failed:
             raise JournalError(
-                f"Not all files can be put back as they were: {', '.join(failed)}. See to it that"
-                " they can be written; rewrite, run again, then puts them back first."
+                f"These old files cannot be put back: {', '.join(failed)}. Make them writable, and"
+                " run rewrite again, which first puts them back."
             )
         self.forget()
-        return Back(replaced, copies)
+        return PutBack(replaced, copies)
 
     def forget(self) -> None:
-        """Say that all files are as they are to be."""
-        self.entries = []
+        """Empty the journal, since all files are as they are to be."""
+        self.files = []
         self._file.truncate(0)
         with contextlib.suppress(OSError):
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Unlock it; it is removed unless files are still to be put back."""
-        is_done = not self.entries
+        """Unlock the journal, and remove it unless files are still to be put back."""
+        is_done = not self.files
         if sys.platform == "win32":
             self._file.close()
         if is_done:
@@ -172,7 +172,7 @@ class Journal:
     def _lock(self) -> None:
         try:
             if sys.platform == "win32":
-                # Behind all that is written, as nobody could read it otherwise.
+                # The lock is behind the content, which nobody could read otherwise.
                 os.lseek(self._file.fileno(), 1 << 30, os.SEEK_SET)
                 msvcrt.locking(self._file.fileno(), msvcrt.LK_NBLCK, 1)
                 os.lseek(self._file.fileno(), 0, os.SEEK_SET)
@@ -183,13 +183,13 @@ class Journal:
             if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EINVAL):
                 raise self._busy() from error
         if not os.fstat(self._file.fileno()).st_nlink:
-            # It was removed by a run that ended between opening and locking.
+            # Another run ended, and removed the journal, between opening and locking.
             raise self._busy()
 
     def _busy(self) -> JournalError:
         return JournalError(f"Another rewrite is at work in {self.folder}: wait until it ends.")
 
-    def _read(self) -> list[Entry]:
+    def _read(self) -> list[OldFile]:
         status = os.fstat(self._file.fileno())
         is_mine = sys.platform == "win32" or status.st_uid == os.geteuid()
         if not stat.S_ISREG(status.st_mode) or not is_mine:
@@ -199,18 +199,18 @@ class Journal:
         if not text.startswith(head) and not head.startswith(text):
             raise self._foreign()
         try:
-            found = json.loads(text)
+            content = json.loads(text)
         except (ValueError, RecursionError):
-            # It was cut short itself.
+            # The run was killed while it wrote the journal.
             return []
         try:
-            entries = [
-                Entry(path, int(mtime), new, old.encode("utf-8", "surrogateescape"))
-                for path, mtime, new, old in found["files"]
+            files = [
+                OldFile(path, int(mtime), new, old.encode("utf-8", "surrogateescape"))
+                for path, mtime, new, old in content["files"]
             ]
-            is_made_here = found["made in"] == str(self.folder)
-            if is_made_here and all(self._is_below(each.path) for each in entries):
-                return entries
+            is_made_here = content["made in"] == str(self.folder)
+            if is_made_here and all(self._is_below(each.path) for each in files):
+                return files
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise self._foreign() from error
         raise self._foreign()
@@ -227,51 +227,44 @@ class Journal:
             " this folder. Move it away or delete it, and run rewrite again. No file was changed."
         )
 
-    def _entry(self, change: Replacement) -> Entry:
+    def _old_file(self, change: Replacement) -> OldFile:
         path = Path(os.path.realpath(change.path.parent)) / change.path.name
         mtime_ns = path.lstat().st_mtime_ns if path.is_file() else 0
         new = hashlib.sha256(change.new).hexdigest()
-        return Entry(str(path.relative_to(self.folder)), mtime_ns, new, change.old)
+        return OldFile(str(path.relative_to(self.folder)), mtime_ns, new, change.old)
 
-    def _copy(self, entry: Entry) -> Path:
-        """A copy of a file as it was, for who has edited what the run made of it."""
-        copy = self.folder / f"before-{os.path.basename(entry.path)}-{os.urandom(4).hex()}"
+    def _copy(self, old_file: OldFile) -> Path:
+        """Write a copy of an old file, for the user who has edited the rewritten one."""
+        copy = self.folder / f"before-{os.path.basename(old_file.path)}-{os.urandom(4).hex()}"
         with appearing_file(copy, mode=0o600) as file:
-            file.write(entry.old)
+            file.write(old_file.old)
         return copy
-
-    def _remove_unfinished(self) -> None:
-        """Remove what was being written beside its files when the run was cut short."""
-        for parent in {(self.folder / each.path).parent for each in self.entries}:
-            with contextlib.suppress(OSError):
-                for name in filter(UNFINISHED.fullmatch, os.listdir(parent)):
-                    (parent / name).unlink()
 
 
 @contextlib.contextmanager
 def only_run(
     paths: Iterable[Path], around: Iterable[Path], writes: bool, say: Callable[[str], None]
 ) -> Iterator[Callable[[], Journal]]:
-    """Be the only run over some files, and first put back what one that was cut short has changed.
+    """Be the only run over some files, and first put back the files that a killed run has changed.
 
     Args:
       paths: the files and folders of the run.
       around: folders below them in which there is a journal.
       writes: whether the run may change files.
-      say: is told what was put back.
+      say: prints a message on the files that were put back.
 
     Yields:
-      What gives the journal of this run.
+      A function that returns the journal of this run.
 
     Raises:
-      JournalError: another run is at work, or not all files are as they were before that run.
+      JournalError: another run is at work, or files of a killed run cannot be put back.
     """
     folder = _folder_of(paths)
     own: Journal | None = None
     why: OSError | None = None
     with contextlib.ExitStack() as stack:
         if writes:
-            # Before it looks for others, so that of two at once one sees the other.
+            # Before looking for other journals, so that one of two runs at once sees the other.
             try:
                 own = Journal(folder, is_new=True)
             except OSError as error:
@@ -284,7 +277,7 @@ def only_run(
             try:
                 journal = Journal(other)
             except (OSError, Foreign):
-                # There is none, or it is somebody else's.
+                # There is no journal, or it is another user's.
                 continue
             stack.callback(journal.close)
             _recover(journal, say)
@@ -299,7 +292,7 @@ def only_run(
 
 
 def _recover(journal: Journal, say: Callable[[str], None]) -> None:
-    count = len(journal.entries)
+    count = len(journal.files)
     if not count:
         return
     back = journal.put_back()
@@ -307,23 +300,23 @@ def _recover(journal: Journal, say: Callable[[str], None]) -> None:
         f"A rewrite of {count:,} file{'' if count == 1 else 's'} in {journal.folder} was cut short."
     )
     if back.edited:
-        raise JournalError(f"{cut} {what_is_back(back)} Look at that, and run rewrite again.")
+        raise JournalError(f"{cut} {what_is_back(back)} Check these files, and run rewrite again.")
     say(f"{cut} {what_is_back(back)} {back.replaced:,} had been rewritten.")
 
 
-def what_is_back(back: Back) -> str:
-    """A sentence on what was put back."""
+def what_is_back(back: PutBack) -> str:
+    """A sentence on the files that were put back."""
     if not back.edited:
         return "All files are as they were before."
-    those = "; ".join(f"{path}: as it was before, it is in {copy}" for path, copy in back.edited)
+    edited = "; ".join(f"{path}, whose old content is in {copy}" for path, copy in back.edited)
     return (
-        "All files are as they were before, but not these, which somebody has changed since. They"
-        f" stay as they are: {those}."
+        "All files are as they were before, but for files that somebody has changed since, which"
+        f" stay: {edited}."
     )
 
 
 def _folder_of(paths: Iterable[Path]) -> Path:
-    """The folder that they are all in."""
+    """The folder that all paths are in."""
     folders = [os.path.realpath(each if each.is_dir() else each.parent) for each in paths]
     try:
         return Path(os.path.commonpath(folders))
@@ -338,13 +331,13 @@ def _no_journal(path: Path, error: OSError) -> JournalError:
         else " Move it away first."
     )
     return JournalError(
-        f"{path} cannot be written: {error.strerror}.{advice} No file was changed, as"
-        " rewrite keeps there how the files were."
+        f"{path}, in which rewrite keeps the old files, cannot be written:"
+        f" {error.strerror}.{advice} No file was changed."
     )
 
 
 def _content(path: Path) -> bytes | None:
-    """The bytes of a file; None if it cannot be read, or is no regular file any more."""
+    """The bytes of a file; None if the file cannot be read, or is no regular file any more."""
     try:
         return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
     except OSError:

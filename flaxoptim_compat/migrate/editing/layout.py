@@ -1,7 +1,7 @@
-"""The layout of a file, and the lines that edits make too long, broken in its way.
+"""The layout of a file, by which lines that edits make too long are broken.
 
-Indentation, width and quotes are those of the file. Rules write in one line, and do not know what
-others write into the same statement. So lines are broken after all of them.
+Indentation, width and quotes are those of the file. Rules write in one line, and do not know the
+edits of other rules in the same statement. So lines are broken after the edits of all rules.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from flaxoptim_compat import line_breaks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.program.document import Document
 
-# How many columns a tab is wide, when lines are measured.
+# The width of a tab in columns.
 _TAB = 4
 _GOOGLES = "  "
-# Several lines of code beyond the first of these come from a formatter that allows the second.
+# If several lines of code are longer than the first width, the formatter allows the second.
 _LONG = (88, 100)
 _DOUBLE = re.compile(r'"([^"\n]*)"')
-# With these in it, a text may have quotes that begin or end no string.
+# A text with one of these may have quotes that begin or end no string.
 _UNCLEAR = re.compile('[\'#\\\\]|"""')
 
 
@@ -58,7 +58,7 @@ def hanging(document: Document) -> str:
 @functools.lru_cache(maxsize=1)
 def width_of(document: Document) -> int:
     """The number of columns that the lines of a file may have."""
-    # Quotes and comments are as long as they are.
+    # Lines with strings and comments may be longer than the formatter allows.
     code = (each for each in document.lines if not any(map(each.__contains__, "#'\"")))
     is_rule = sum(len(each) - 1 > _LONG[0] for each in code) > 1
     return _LONG[1] if is_rule else _width(indentation(document))
@@ -80,16 +80,16 @@ def columns(margin: str) -> int:
 
 
 def quoted_as_in(document: Document, edits: Iterable[Edit]) -> list[Edit]:
-    """The edits with the quotes of the file; what is written without it has double ones.
+    """The edits, with single quotes if the file prefers these; rules write double ones.
 
     Args:
       document: the file.
-      edits: of any rule.
+      edits: the edits of all rules.
     """
-    found = list(edits)
-    if not any(map(_has_strings, found)) or not _prefers_single(document):
-        return found
-    return [_with_single(each) if _has_strings(each) else each for each in found]
+    edits = list(edits)
+    if not any(map(_has_strings, edits)) or not _prefers_single(document):
+        return edits
+    return [_with_single(each) if _has_strings(each) else each for each in edits]
 
 
 def _has_strings(edit: Edit) -> bool:
@@ -118,16 +118,16 @@ def _with_single(edit: Edit) -> Edit:
     return edit._replace(fragments=changed)
 
 
-# Imports are left to a sorter; a match is not said in one line.
+# Imports are left to a sorter, and a match has no form in one line.
 _OTHERS = (ast.Import, ast.ImportFrom, ast.Match)
 
 
 def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
-    """The given edits, but with others in place of those that make lines too long.
+    """The edits, with the lines broken in statements that edits make too long.
 
     Args:
       document: the file.
-      edits: what is done to it.
+      edits: the edits of all rules.
     """
     remaining = sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end))
     whole: list[Edit] = []
@@ -138,9 +138,9 @@ def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
         new = apply_edits(document.text, inner, Span(start, end))
         text = _statement(document, Span(start, end), inner)
         margin = margin_of(document.lines[document.position(start)[0] - 1])
-        # There may be two statements now.
-        one, other = (textwrap.dedent(f"{margin}{each}") for each in (text, new))
-        if text != new and line_breaks.same(one, other):
+        # The text may have two statements now.
+        broken, plain = (textwrap.dedent(f"{margin}{each}") for each in (text, new))
+        if text != new and line_breaks.same(broken, plain):
             remaining = [each for each in remaining if each not in inner]
             whole.append(Edit(start, end, (text,)))
     return [*whole, *remaining]
@@ -157,10 +157,10 @@ def _is_within(edit: Edit, start: int, end: int) -> bool:
 
 
 def _statement(document: Document, span: Span, edits: Sequence[Edit]) -> str:
-    """A statement after its edits; what is new in it is no longer than lines may be, or it was."""
+    """A statement after its edits, with new lines no longer than allowed, or than before."""
     margin = margin_of(document.lines[document.position(span.start)[0] - 1])
     old = f"{margin}{document.text[span.start : span.end]}".split("\n")
-    # It was too long before, and whoever wrote it did not mind.
+    # A statement that was too long before may stay so.
     width = width_of(document)
     longest = max(width, *map(_columns_of_code, old))
     flat = _in_one_line(document, edits)
@@ -175,11 +175,11 @@ def _statement(document: Document, span: Span, edits: Sequence[Edit]) -> str:
 
 
 def _in_one_line(document: Document, edits: Sequence[Edit]) -> list[Edit]:
-    """Edits in place of those that take over lines, which would be indented as they were before."""
-    found: list[Edit] = []
+    """The edits, with code in one line that took over several lines with their old indentation."""
+    flat_edits: list[Edit] = []
     done = -1
     for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
-        # What is within another one is a part of its text.
+        # An edit within another one is a part of its text.
         if edit.end <= done and edit.start < done:
             continue
         place = Span(edit.start, edit.end)
@@ -189,8 +189,8 @@ def _in_one_line(document: Document, edits: Sequence[Edit]) -> list[Edit]:
         if flat:
             done = edit.end
             edit = Edit(edit.start, edit.end, (flat,))
-        found.append(edit)
-    return found
+        flat_edits.append(edit)
+    return flat_edits
 
 
 def _aligned(document: Document, span: Span, edits: Sequence[Edit]) -> Iterator[Edit]:
@@ -204,7 +204,8 @@ def _aligned(document: Document, span: Span, edits: Sequence[Edit]) -> Iterator[
     by = {first: 0}
     for line in range(first + 1, last + 1):
         start, margin = document.line_starts[line - 1], margin_of(document.lines[line - 1])
-        opened = max((one for one, other in pairs if one < start <= other), default=span.start)
+        around = (opening for opening, closing in pairs if opening < start <= closing)
+        opened = max(around, default=span.start)
         above, column = document.position(opened)
         by[line] = by[above]
         if not document.lines[above - 1][column:].isspace() and len(margin) >= column:
@@ -220,7 +221,7 @@ def _aligned(document: Document, span: Span, edits: Sequence[Edit]) -> Iterator[
 
 
 def _broken(line: str, unit: str, width: int) -> str:
-    """A line, in as many as it needs; the comment behind it stays behind them."""
+    """A line, broken into as many as it needs, with its comment behind the last one."""
     margin, comment = margin_of(line), line_breaks.comment_of(line)
     code = line.removesuffix(comment).removeprefix(margin)
     return f"{margin}{line_breaks.in_lines(code, unit, width, margin)}{comment}"

@@ -1,4 +1,4 @@
-"""Marks: the comments of ``rewrite`` above what it leaves, and how they are found again."""
+"""Marks: the comments of ``rewrite`` above code that it leaves, and how they are found again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Further lines are indented, which tells them from other comments.
+# Further lines of a mark are indented, which tells them from other comments.
 _CONTINUED = "#   "
 _NARROWEST = 40
 _FIRST = re.compile(r"[ \t]*# (FOC\d{3}): ")
@@ -22,10 +22,10 @@ class Mark(NamedTuple):
     """A mark in a text.
 
     Args:
-      code: of the rule.
-      text: what it says after ``#``, on one line.
-      start: where its ``#`` is.
-      end: behind its last character.
+      code: the code of the rule.
+      text: the text after ``#``, on one line.
+      start: the offset of its ``#``.
+      end: the offset behind its last character.
     """
 
     code: str
@@ -38,8 +38,8 @@ def text_of(code: str, reason: str) -> str:
     """The text of a mark, without the numbers of lines, since marks move the lines below them.
 
     Args:
-      code: of the rule.
-      reason: what is said of it on the terminal.
+      code: the code of the rule.
+      reason: the reason on the terminal.
     """
     return f"{code}: {_LINE.sub('', reason)}"
 
@@ -48,8 +48,8 @@ def written(code: str, reason: str, width: int) -> list[str]:
     """The lines of a mark, without their indentation.
 
     Args:
-      code: of the rule.
-      reason: what it says.
+      code: the code of the rule.
+      reason: the reason on the terminal.
       width: how long the lines may be.
     """
     return wrapped(f"# {text_of(code, reason)}", max(width, _NARROWEST), _CONTINUED)
@@ -63,9 +63,9 @@ def marks_in(text: str) -> Iterator[Mark]:
     """
     for match in _MARK.finditer(text):
         start = match.start(1) - len("# ")
-        first, *rest = match[0].split("\n")
-        said = " ".join([first.strip(), *(line.lstrip("# \t").rstrip() for line in rest)])
-        yield Mark(match[1], _LINE.sub("", said.removeprefix("# ")), start, match.end())
+        first, *continued = match[0].split("\n")
+        comment = " ".join([first.strip(), *(line.lstrip("# \t").rstrip() for line in continued)])
+        yield Mark(match[1], _LINE.sub("", comment.removeprefix("# ")), start, match.end())
 
 
 def wrapped(text: str, width: int, continued: str = "") -> list[str]:
@@ -73,8 +73,8 @@ def wrapped(text: str, width: int, continued: str = "") -> list[str]:
 
     Args:
       text: the text.
-      width: how long they may be.
-      continued: what every line but the first begins with.
+      width: how long the lines may be.
+      continued: the beginning of every line but the first.
     """
     whole = _CODE.sub(lambda code: code[0].replace(" ", "\0"), text)
     lines = textwrap.wrap(

@@ -1,4 +1,4 @@
-"""All files of a run are replaced, or none; a command of the user's may decide that."""
+"""The replacement of all files of a run, or of none, which a command of the user may decide."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Judge(Protocol):
     """Decides whether files stay replaced."""
 
     def after(self) -> Verdict | None:
-        """Look at it when its files have been replaced; returns why they must be put back."""
+        """Judge the program after its files were replaced; returns why they must be put back."""
 
     def put_back(self, verdict: Verdict) -> Verdict:
-        """Look once more when they have been put back; returns what there is to say then."""
+        """Judge the program once the files are back; returns the verdict to print."""
 
 
 class VerificationError(Exception):
@@ -59,24 +59,24 @@ def write(
 
     Args:
       changes: the files.
-      journal: has them as they were until it is over.
-      judge: looks at the program when they have been replaced.
-      say: is told what is being done.
+      journal: keeps the old files until the end.
+      judge: judges the program after the files were replaced.
+      say: prints a message on the files that were put back.
 
     Raises:
-      JournalError: the files as they are cannot be kept.
-      VerificationError: the judge is against it; no file is changed.
+      JournalError: the old files cannot be kept.
+      VerificationError: the judge is against the rewrite; no file is changed.
     """
     try:
         journal.keep(changes)
         failed = dict(_not_written(changes))
         verdict = judge.after() if judge is not None and not failed else None
     except BaseException:
-        if journal.entries:
+        if journal.files:
             say(what_is_back(journal.put_back()))
         raise
     if failed:
-        # The others count on it.
+        # Edits of the other files count on those of the failed ones.
         say(what_is_back(journal.put_back(failed)))
         return Outcome([], [(changes[number].path, why) for number, why in failed.items()])
     if judge is not None and verdict is not None:

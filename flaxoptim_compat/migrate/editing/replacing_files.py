@@ -1,7 +1,7 @@
-"""Replacing a file, which at any moment is the old one or the new one.
+"""The replacement of a file, which at any moment is the old one or the new one.
 
-A run that is killed leaves at most one unfinished file; see ``atomic``. The next run says so, or
-removes it if it writes itself.
+A killed run leaves at most one unfinished file; see ``atomic``. The next run reports this file, or
+removes it if the run writes files itself.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Replacement(NamedTuple):
     """A file that is to be replaced.
 
     Args:
-      path: where it is.
-      old: what is in it.
-      new: what is to be in it.
+      path: the path of the file.
+      old: the old content.
+      new: the new content.
     """
 
     path: Path
@@ -31,23 +31,23 @@ class Replacement(NamedTuple):
 
 
 class NotWritten(Exception):
-    """A file that is as it was; the message says why."""
+    """The file could not be replaced and is as it was; the message says why."""
 
 
 def replace(change: Replacement, mtime_ns: int | None = None) -> None:
     """Replace a file; its mode and its owner stay.
 
     Args:
-      change: the file, and what is to be in it.
-      mtime_ns: when it was changed last; now, if None.
+      change: the file, with the old and the new content.
+      mtime_ns: the time of its last change; now, if None.
 
     Raises:
-      NotWritten: it is another one than it was when it was read, or it cannot be written.
+      NotWritten: the file has changed since it was read, or cannot be written.
     """
     path = change.path
     try:
         status = path.lstat()
-        # Nobody reads it meanwhile who may not read the old one.
+        # Nobody who may not read the old file can read the new one meanwhile.
         with appearing_file(path, lambda: _refuse_changed(change), mode=0o600) as file:
             file.write(change.new)
             file.flush()
@@ -59,7 +59,7 @@ def replace(change: Replacement, mtime_ns: int | None = None) -> None:
 
 
 def remove_unfinished(paths: Iterable[Path]) -> list[Path]:
-    """Remove what killed runs have left behind; returns what is gone."""
+    """Remove unfinished files of killed runs; returns those that could be removed."""
     removed = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -70,13 +70,13 @@ def remove_unfinished(paths: Iterable[Path]) -> list[Path]:
 
 def _refuse_changed(change: Replacement) -> None:
     if not stat.S_ISREG(change.path.lstat().st_mode):
-        raise NotWritten("it is a link or no file any more")
+        raise NotWritten("the path is a link now, or no file")
     if change.path.read_bytes() != change.old:
-        raise NotWritten("it has changed since it was read")
+        raise NotWritten("the file has changed since it was read")
 
 
 def _take_over(file: BinaryIO, status: os.stat_result) -> None:
-    """Give a file the owner and the mode of another one."""
+    """Give a new file the owner and the mode of the old one."""
     descriptor = file.fileno()
     mine = os.fstat(descriptor)
     if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):

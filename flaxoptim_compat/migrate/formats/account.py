@@ -1,4 +1,4 @@
-"""An account of what ``rewrite`` did, or would do, with each finding."""
+"""An account of ``rewrite``: what became of each finding, or would become of it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from flaxoptim_compat.migrate.formats.sentences import (
     optimizers,
     run_lines,
 )
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, place_of
+from flaxoptim_compat.migrate.run.reports import FileReport, Report, ReportedFinding, place_of
 from flaxoptim_compat.printable import one_line
 
-# Short on a whole repository as well; files that change, and changes of numbers, are listed all.
+# An account is short on a whole repository too, but lists all files and numbers that change.
 _LEFT = 12
 _WIDTH = 100
 _ASIDES = 5
@@ -37,11 +37,11 @@ def account(
     """The lines that say what became of each finding.
 
     Args:
-      report: what was found.
+      report: the report of the run.
       target: ``shim`` or ``optax``.
-      verb: what happened to files that have a new content.
-      failed: those of them that could not be written.
-      is_patch: whether they stand in a patch, which names them.
+      verb: what happened to the files that change, such as ``changed``.
+      failed: the files that could not be written.
+      is_patch: whether a patch is printed, which names all files that change.
     """
     changed = [each for each in report.files if each.new is not None and each.path not in failed]
     for line in first_of(list(_left(report)), _LEFT, "scan --format concise"):
@@ -72,12 +72,12 @@ def account(
     )
 
 
-def _left_in(file: FileReport) -> list[Noted]:
+def _left_in(file: FileReport) -> list[ReportedFinding]:
     return file.findings if file.off_limits else file.left
 
 
 def _left(report: Report) -> Iterator[str]:
-    """Lines on what is left: whole files, and places, each with the number that stay for it."""
+    """Lines on files and places that are left, each with the number of others for its reason."""
     places = [each for file in report.files if not file.off_limits for each in file.left]
     reasons = {each.reason for each in places if each.reason}
     others = collections.Counter(each.cause for each in places if each.cause in reasons)
@@ -88,12 +88,12 @@ def _left(report: Report) -> Iterator[str]:
             continue
         for each in file.left:
             if each.cause not in reasons:
-                # Once, where the reason is met first.
+                # A reason counts its places once, where it is met first.
                 number = others.pop(each.reason, 0)
                 yield f"{place_of(file.path, each.place)}: {each.code} left: {_why(each, number)}"
 
 
-def _why(finding: Noted, others: int) -> str:
+def _why(finding: ReportedFinding, others: int) -> str:
     text = finding.reason or f"{finding.what}: {finding.instead}"
     if not others:
         return text
@@ -101,9 +101,9 @@ def _why(finding: Noted, others: int) -> str:
     return f"{text} {counted(others, 'other place')} {stay} for this reason."
 
 
-def _findings(findings: list[Noted]) -> str:
+def _findings(findings: list[ReportedFinding]) -> str:
     codes = sorted({each.code for each in findings})
     if not codes:
-        return "marks where something is left"
+        return "comments above places that are left"
     kinds = ", ".join(codes) if len(codes) <= _CODES else f"of {len(codes)} kinds"
     return f"{counted(len(findings), 'finding')} ({kinds})"

@@ -11,9 +11,9 @@ from flaxoptim_compat.migrate.run.reports import Report
 
 
 def as_github(report: Report) -> Iterator[str]:
-    """The lines of a report: a warning for each finding, an error for what was not read.
+    """The lines of a report: a warning for each finding, an error for each file that was not read.
 
-    What holds optimizers, with ``rewrite --to optax``, is a notice.
+    Lines that hold optimizers back from optax are notices.
     """
     for file in report.files:
         for each in file.findings:
@@ -26,11 +26,11 @@ def as_github(report: Report) -> Iterator[str]:
     for path, place_or_none, why in report.unread:
         yield _command("error", path, place_or_none, "not read", why)
     staying = report.staying
-    for one in held(staying[:MOST_HELD]):
-        message = f"{one.whose}: {one.text}"
-        yield _command("notice", *one.spot, "holds optimizers", message)
-        if one.joining:
-            yield _command("notice", *one.unit.joined[0], "joins optimizers", one.joining)
+    for line in held(staying[:MOST_HELD]):
+        message = f"{line.whose}: {line.text}"
+        yield _command("notice", *line.spot, "holds optimizers back", message)
+        if line.joining:
+            yield _command("notice", *line.unit.joined[0], "joins optimizers", line.joining)
     yield from counts(report)
     yield from filter(None, [others(staying), how_many(report)])
 
@@ -38,13 +38,13 @@ def as_github(report: Report) -> Iterator[str]:
 def _command(kind: str, path: Path, place: Place | None, title: str, message: str) -> str:
     properties = {"file": path.as_posix()}
     if place is not None and place.cell:
-        # What GitHub shows of a notebook is its JSON, whose columns are others.
+        # GitHub shows a notebook as JSON, in which columns are others.
         properties["line"] = str(place.file_line)
         message = f"cell {place.cell}, line {place.line}: {message}"
     elif place is not None:
         properties |= {"line": str(place.line), "endLine": str(place.end_line)}
         if place.line == place.end_line:
-            # With several lines, GitHub refuses columns.
+            # GitHub takes columns for a single line only.
             properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
     properties["title"] = title
     listed = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in properties.items())
@@ -52,7 +52,7 @@ def _command(kind: str, path: Path, place: Place | None, title: str, message: st
 
 
 def _escaped(text: str, more: str = "") -> str:
-    # The percent sign first: the others become one.
+    # The percent sign comes first, since the escapes of the others begin with one.
     for character in f"%\r\n{more}":
         text = text.replace(character, f"%{ord(character):02X}")
     return text

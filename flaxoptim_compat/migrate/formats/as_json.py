@@ -1,18 +1,18 @@
 """A report for programs.
 
-The object has a ``version``, which changes when what is there already does, not when something is
-added; ``files`` with the numbers ``seen``, ``parsed`` and ``with_findings``; and the lists
-``findings``, ``not_understood``, ``left_earlier`` (the marks of a rewrite), ``not_read``,
-``left_out`` and ``left_behind`` (what a rewrite that was killed did not remove). Lines and columns
-count from 1, columns in characters; ``end_column`` is that behind the last character. In a notebook
-they are those of the ``cell``, which counts from 1 too. ``shim`` and ``optax`` say whether
-``rewrite --to`` can do it. ``plan`` has how many of the findings each of the two deals with, the
-paths to ``begin_with``, in which nothing stays with ``--to optax``, and the up to five ``reasons``
-for which most stays, each with its ``count`` and the first place. Its ``optimizers`` are how many
-are ``becoming`` TrainStates, how many are ``staying``, and a list of what is ``held``: optimizers
-that stay together, with the places where they are ``made``, the ``reason`` of the first line that
-holds them, all such lines in ``held_by``, and in ``joined_by`` those that may be of any of them, if
-it is for these that they stay together.
+The object has a ``version``, which changes when an entry changes, not when one is added; ``files``
+with the numbers ``seen``, ``parsed`` and ``with_findings``; and the lists ``findings``,
+``not_understood``, ``left_earlier`` (the marks of a rewrite), ``not_read``, ``left_out`` and
+``left_behind`` (the files that a killed rewrite did not remove). Lines and columns count from 1,
+columns in characters; ``end_column`` is the column behind the last character. In a notebook, lines
+are those of the ``cell``, which counts from 1 too. ``shim`` and ``optax`` say whether ``rewrite``
+to that target deals with a finding. ``plan`` has the numbers of findings that either target deals
+with, the paths to ``begin_with``, in which ``--to optax`` leaves nothing, and up to five
+``reasons`` for which most is left, each with its ``count`` and the first place. Its ``optimizers``
+are the numbers ``becoming`` TrainStates and ``staying``, and a list of those that are ``held``.
+Each entry is about optimizers that stay together: the places where they are ``made``, the
+``reason`` of the first line that holds them back, all such lines in ``held_by``, and in
+``joined_by`` the lines that may use any of them, if these are why the optimizers stay together.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Any
 
 from flaxoptim_compat import __version__
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.reports import Report, plan_of
+from flaxoptim_compat.migrate.run.reports import Report, migration_plan
 
 VERSION = 1
 
 
 def as_json(report: Report) -> str:
     """The text of a report in JSON."""
-    plan = plan_of(report)
+    plan = migration_plan(report)
     found = {
         "version": VERSION,
         "tool": {"name": "flaxoptim-compat", "version": __version__},

@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.formats.sentences import held
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.page import explanation, summary
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.run.reports import Noted, Report
+from flaxoptim_compat.migrate.run.reports import Report, ReportedFinding
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -24,7 +24,7 @@ def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
     """The text of a report in SARIF.
 
     Args:
-      report: what was found.
+      report: the report of the run.
       rules: by their codes.
     """
     order = {code: number for number, code in enumerate(rules)}
@@ -74,7 +74,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(path: Path, finding: Noted) -> dict[str, Any]:
+def _result(path: Path, finding: ReportedFinding) -> dict[str, Any]:
     return {
         "ruleId": finding.code,
         "level": "warning",
@@ -85,20 +85,21 @@ def _result(path: Path, finding: Noted) -> dict[str, Any]:
 
 
 def _notifications(report: Report) -> list[dict[str, Any]]:
-    found = [
+    notifications = [
         _notification("error", f"not read: {why}", path, place)
         for path, place, why in report.unread
     ]
-    found += [
+    notifications += [
         _notification("warning", f"not understood: {why}", file.path, place)
         for file in report.files
         for place, why in file.unknown
     ]
     for each in held(report.staying):
-        found.append(_notification("note", f"holds {each.whose}: {each.text}", *each.spot))
+        text = f"holds back {each.whose}: {each.text}"
+        notifications.append(_notification("note", text, *each.spot))
         if each.joining:
-            found.append(_notification("note", each.joining, *each.unit.joined[0]))
-    return found
+            notifications.append(_notification("note", each.joining, *each.unit.joined[0]))
+    return notifications
 
 
 def _notification(level: str, text: str, path: Path, place: Place | None) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def _location(path: Path, place: Place | None) -> dict[str, Any]:
     uri = path.as_uri() if path.is_absolute() else urllib.parse.quote(os.fsencode(path.as_posix()))
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if place is not None and place.cell:
-        # A region is one of the file, which is JSON.
+        # A region is a part of the file, which is JSON.
         physical["region"] = {"startLine": place.file_line}
     elif place is not None:
         physical["region"] = {

@@ -1,4 +1,4 @@
-"""A report as text: for people who see it for the first time, line by line, or in numbers."""
+"""A report as text: with the next steps, as a line for each finding, or in numbers."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.reports import (
     FileReport,
-    Noted,
-    Plan,
+    MigrationPlan,
     Report,
+    ReportedFinding,
     UnitReport,
     line_of,
+    migration_plan,
     place_of,
-    plan_of,
 )
 from flaxoptim_compat.printable import one_line
 
-# With any number of files and findings it is about two screens long.
+# The text is about two screens long, with any number of files and findings.
 _WIDTH = 80
 _NAMED_FILES = 3
 _KINDS = 8
@@ -44,7 +44,7 @@ _FILES = 10
 _LINES_OF_FINDINGS = 40
 _ASIDES = 5
 _NUMBERS = 3
-# Findings of a kind that are told apart in a file.
+# So many different texts of a rule are shown in a file; beyond, its findings share one.
 _TEXTS = 2
 _COLUMNS = ("found", "code", "name", "--to shim", "--to optax")
 _HEADING = "bold"
@@ -55,10 +55,10 @@ Line = tuple[str, str]
 
 
 def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
-    """The lines of a report, each with its style: what to do first, then what was found.
+    """The lines of a report, each with its style: the next steps, then the findings.
 
     Args:
-      report: what was found.
+      report: the report of the run.
       rules: by their codes.
       rewrite: the command that rewrites what was scanned, without ``--to``.
     """
@@ -76,7 +76,7 @@ def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator
 
 
 def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
-    plan = plan_of(report)
+    plan = migration_plan(report)
     has_names = any(
         each.shim and "shim" in rules[each.code].targets
         for file in report.files
@@ -96,14 +96,14 @@ def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterat
     yield from _of_files(files)
     code = rows[0].split()[1]
     yield "", ""
-    yield "--format concise has a line for each finding, which begins with its place.", ""
-    yield f"flaxoptim-compat explain {code} says what {code} is, and what becomes of it.", ""
+    yield "--format concise prints a line for each finding, with its place first.", ""
+    yield f"flaxoptim-compat explain {code} explains the rule {code}, with examples.", ""
 
 
 _NO_NAMES = "rewrite --to shim has nothing to do here."
 
 
-def _of_shim(plan: Plan) -> Iterator[str]:
+def _of_shim(plan: MigrationPlan) -> Iterator[str]:
     where = ""
     if plan.shim_leaves:
         others = plan.findings - plan.shim - 1
@@ -111,7 +111,7 @@ def _of_shim(plan: Plan) -> Iterator[str]:
     yield from _folded(f"rewrite --to shim {_deals(plan.shim, plan.findings)}{where}.")
 
 
-def _of_optax(report: Report, plan: Plan) -> Iterator[str]:
+def _of_optax(report: Report, plan: MigrationPlan) -> Iterator[str]:
     deals = f"rewrite --to optax {_deals(plan.optax, plan.findings)}"
     if plan.reasons:
         yield f"{deals}, most for these reasons:"
@@ -123,7 +123,7 @@ def _of_optax(report: Report, plan: Plan) -> Iterator[str]:
         yield f"{deals}."
     yield from _of_optimizers(report)
     if plan.begin_with and plan.optax < plan.findings:
-        yield from _folded(f"Nothing stays in {_files(plan.begin_with)}.")
+        yield from _folded(f"rewrite --to optax leaves nothing in {_files(plan.begin_with)}.")
 
 
 def _deals(done: int, findings: int) -> str:
@@ -142,13 +142,13 @@ def _of_optimizers(report: Report) -> Iterator[str]:
 
 
 def _what_holds(unit: UnitReport, others: int) -> str:
-    which, rest, joined = "it" if unit.optimizers == 1 else "them", "", ""
+    held_back, by_others, joined = "it" if unit.optimizers == 1 else "them", "", ""
     if others:
-        which = f"{unit.optimizers:,} of them"
-        rest = f", {counted(others, 'other line')} the rest"
+        held_back = f"{unit.optimizers:,} of them"
+        by_others = f", {counted(others, 'other line')} the others"
     if unit.joined:
-        joined = f"; {line_of(*unit.joined[0])}, which may be any of these, keeps them together"
-    return f"{line_of(*unit.held[0])} holds {which}{rest}{joined}."
+        joined = f"; {line_of(*unit.joined[0])}, which may use any of these, keeps them together"
+    return f"{line_of(*unit.held[0])} holds {held_back} back{by_others}{joined}."
 
 
 def _files(paths: Sequence[Path]) -> str:
@@ -158,13 +158,13 @@ def _files(paths: Sequence[Path]) -> str:
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
-def _commands(report: Report, plan: Plan, rewrite: str, shim: bool) -> Iterator[Line]:
+def _commands(report: Report, plan: MigrationPlan, rewrite: str, shim: bool) -> Iterator[Line]:
     has_patch = shim or bool(plan.optax)
     has_optimizers = bool(report.becoming or report.staying)
     if has_patch or has_optimizers:
         yield "", ""
     if has_patch:
-        yield "Begin with this, which shows a patch; with --write it changes the files:", _HEADING
+        yield "Begin with this command; it shows a patch, and --write changes the files:", _HEADING
         yield f"  {rewrite} --to {'shim' if shim else 'optax'}", _COMMAND
     if has_optimizers:
         yield f"{'Then move' if has_patch else 'Move'} the optimizers to optax:", _HEADING
@@ -173,13 +173,13 @@ def _commands(report: Report, plan: Plan, rewrite: str, shim: bool) -> Iterator[
 
 
 _OF_COMMAND = (
-    "COMMAND is a training or the tests, such as 'pytest -q'. Its run shows where the optimizers"
+    "COMMAND is a training or the tests, such as 'pytest -q'. The run shows where the optimizers"
     " are, and that all numbers stay the same."
 )
 
 
 def _of_files(files: Sequence[FileReport]) -> Iterator[Line]:
-    """All findings file by file; if they are too many, how many each file has."""
+    """All findings file by file; if they are too many, the number for each file."""
     shown = []
     for file in files:
         shown += [
@@ -204,11 +204,11 @@ def _counted_files(files: Sequence[FileReport]) -> Iterator[Line]:
 
 
 def _entries(file: FileReport, room: int) -> Iterator[str]:
-    """The findings of a file, those that are alike together.
+    """The lines on the findings of a file, with findings that are alike in one entry.
 
     Args:
       file: the file.
-      room: for about so many lines.
+      room: about so many lines are shown.
     """
     entries = list(_together(file.findings))
     starts = in_columns([(f"  {_lines(each.places)}", each.code, each.mark) for each in entries])
@@ -224,14 +224,14 @@ def _entries(file: FileReport, room: int) -> Iterator[str]:
         left -= len(entry.places)
 
 
-class _Entry(NamedTuple):
-    """Findings of a file that are alike.
+class _AlikeFindings(NamedTuple):
+    """Findings of a file that are shown in one entry.
 
     Args:
       code: their rule.
-      mark: which ``rewrite`` can do it.
-      text: what they are; if they differ in it, the first of them.
-      places: where they are.
+      mark: the sign of the ``rewrite`` that deals with them.
+      text: their text; if their texts differ, the first one.
+      places: their places.
     """
 
     code: str
@@ -240,19 +240,19 @@ class _Entry(NamedTuple):
     places: list[Place]
 
 
-def _together(findings: Iterable[Noted]) -> Iterator[_Entry]:
+def _together(findings: Iterable[ReportedFinding]) -> Iterator[_AlikeFindings]:
     alike: dict[tuple[str, str], dict[str, list[Place]]] = {}
     for each in findings:
         texts = alike.setdefault((each.code, mark(each)), {})
         texts.setdefault(f"{each.what}: {each.instead}", []).append(each.place)
     for (code, sign), texts in alike.items():
         if len(texts) <= _TEXTS:
-            yield from (_Entry(code, sign, text, places) for text, places in texts.items())
+            yield from (_AlikeFindings(code, sign, text, places) for text, places in texts.items())
         else:
-            places = [place for those in texts.values() for place in those]
+            places = [place for several in texts.values() for place in several]
             places.sort(key=lambda each: (each.file_line, each.column))
             text = f"{next(iter(texts))}, and {len(texts) - 1:,} others like it"
-            yield _Entry(code, sign, text, places)
+            yield _AlikeFindings(code, sign, text, places)
 
 
 def _lines(places: Sequence[Place]) -> str:
@@ -290,7 +290,7 @@ def _folded(text: str, start: str = "") -> Iterator[str]:
 def as_concise(report: Report) -> Iterator[str]:
     """A line for each finding, for editors, hooks and ``grep``.
 
-    Each begins with its place, but for the last ones, which count.
+    All lines but the last ones, which count, begin with a place.
     """
     for file in report.files:
         for each in file.findings:
@@ -308,7 +308,7 @@ def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
     """The numbers of findings: of each kind, and in each file.
 
     Args:
-      report: what was found.
+      report: the report of the run.
       rules: by their codes.
     """
     if report.findings:
@@ -324,23 +324,23 @@ def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
 
 
 def _kinds(report: Report, rules: Mapping[str, Rule]) -> list[str]:
-    """A table: how many there are of each kind, most frequent first, and what deals with them."""
-    found: collections.Counter[str] = collections.Counter()
+    """A table of the rules, most frequent first: the number of findings, and how many are done."""
+    number_of: collections.Counter[str] = collections.Counter()
     shim: collections.Counter[str] = collections.Counter()
     optax: collections.Counter[str] = collections.Counter()
     for file in report.files:
         for each in file.findings:
-            found[each.code] += 1
+            number_of[each.code] += 1
             shim[each.code] += each.shim
             optax[each.code] += each.optax
     rows = [
         (f"{number:,}", code, rules[code].name, f"{shim[code]:,}", f"{optax[code]:,}")
-        for code, number in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        for code, number in sorted(number_of.items(), key=lambda item: (-item[1], item[0]))
     ]
     return in_columns([_COLUMNS, *rows], right={0, 3, 4})
 
 
 def _most_first(report: Report) -> list[FileReport]:
-    """The files in which something was found, those with most findings first."""
+    """The files with findings, those with most findings first."""
     files = [each for each in report.files if each.findings]
     return sorted(files, key=lambda each: (-len(each.findings), each.path))

@@ -1,4 +1,4 @@
-"""Comments of rewritten files that speak of what has gone, for the reader to look at."""
+"""Comments of rewritten files that speak of names which are gone: people have to check them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _OF_OPTIMIZERS = r"\w*opt(?:imizer)?\.(?:target|state)\b|flax\.optim\b|\bapply_g
 
 
 def old_comments(report: Report, target: str) -> Iterator[str]:
-    """The lines that name these comments, by their places in the new files.
+    """The lines on these comments, with their places in the new files.
 
     Args:
-      report: of a rewrite.
-      target: ``shim`` or ``optax``: only optax has no names of flax.optim any more.
+      report: the report of a rewrite.
+      target: ``shim`` or ``optax``: only with optax, names of flax.optim are gone.
     """
     moves = target == "optax" and bool(report.moved) and not report.staying
     gone = re.compile(f"{_OMNISTAGING}|{_OF_OPTIMIZERS}" if moves else _OMNISTAGING)
@@ -32,9 +32,9 @@ def old_comments(report: Report, target: str) -> Iterator[str]:
         except (tokenize.TokenError, SyntaxError):
             continue
         for token in tokens:
-            found = gone.search(token.string) if token.type == tokenize.COMMENT else None
-            if found and not list(marks_in(token.string)):
+            name = gone.search(token.string) if token.type == tokenize.COMMENT else None
+            if name and not list(marks_in(token.string)):
                 yield (
-                    f"{one_line(each.path)}:{token.start[0]}: the comment speaks of `{found[0]}`:"
-                    " see whether it still holds"
+                    f"{one_line(each.path)}:{token.start[0]}: the comment speaks of `{name[0]}`:"
+                    " check whether the comment is still right"
                 )

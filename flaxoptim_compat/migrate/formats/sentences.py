@@ -1,4 +1,4 @@
-"""Sentences of several formats: on optimizers, and on what was not read or not understood."""
+"""Sentences that several formats share: on optimizers, and on code that was not read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.loading import SUFFIXES
 from flaxoptim_compat.migrate.run.reports import (
-    Noted,
     Report,
+    ReportedFinding,
     Spot,
     UnitReport,
     line_of,
@@ -16,22 +16,22 @@ from flaxoptim_compat.migrate.run.reports import (
 )
 from flaxoptim_compat.printable import one_line
 
-# What is listed for people of the lines that hold optimizers, and of those that make them.
+# So many lines are listed that hold optimizers back, were inferred, and make optimizers.
 MOST_HELD = 10
 MOST_INFERRED = 12
 _MOST_MADE = 3
 
-LEGEND = "[*] rewrite can do it, [shim] or [optax] only with that --to, [-] only you can."
+LEGEND = "[*] rewrite changes this, [shim] or [optax] only with that --to, [-] only you can."
 
 
 class Held(NamedTuple):
-    """A line that keeps optimizers from becoming TrainStates.
+    """A line that holds optimizers back, so that they do not become TrainStates.
 
     Args:
       spot: the line.
       unit: the optimizers.
-      text: why, and how many other lines do.
-      joining: what joins them, without the line that this begins with; "" if nothing does.
+      text: why the line holds them back, and how many other lines do.
+      joining: why the optimizers stay together, for the line that joins them; "" if none does.
     """
 
     spot: Spot
@@ -58,7 +58,7 @@ def how_many(report: Report) -> str:
 
 
 def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
-    """The lines that hold optimizers, the first of each that stay together.
+    """The lines that hold optimizers back: the first one for each group that stays together.
 
     Args:
       staying: the optimizers.
@@ -67,35 +67,37 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
         text = each.reason
         if others := len(each.held) - 1:
             holds = "holds" if others == 1 else "hold"
-            text += f" {counted(others, 'other line')} {holds} it too."
+            them = "it" if each.optimizers == 1 else "them"
+            text += f" {counted(others, 'other line')} {holds} {them} back too."
         if each.is_reached is False:
             text += " The run made no such optimizer: run a command that does."
         yield Held(each.held[0], each, text, _joining(each) if each.joined else "")
 
 
 def others(staying: Sequence[UnitReport]) -> str:
-    """A line on how many more there are than are listed; "" if all are listed."""
+    """A line on how many optimizers stay that are not listed; "" if all are listed."""
     number = len(staying) - MOST_HELD
     return f"and {number:,} more, which scan --format concise lists" if number > 0 else ""
 
 
 def made_in(unit: UnitReport) -> str:
-    """The lines in which optimizers are made, or the first of them."""
+    """The first lines in which optimizers are made, and how many others there are."""
     lines = list(dict.fromkeys(line_of(*each) for each in unit.made))
     number = len(lines) - _MOST_MADE
     return ", ".join(lines[:_MOST_MADE]) + (f" and {number:,} more" if number > 0 else "")
 
 
 def _joining(unit: UnitReport) -> str:
-    also = len(unit.joined) - 1
-    start = f"and {counted(also, 'other line')} " if also else ""
-    return (
-        f"{start}may be any of these optimizers: {made_in(unit)}, so they stay together;"
-        " see that it is given one of them, and run again"
+    text = (
+        f"the value may be any of the optimizers made in {made_in(unit)}, so they stay together."
+        " Use only one of them here, and run rewrite again."
     )
+    if others := len(unit.joined) - 1:
+        text += f" {counted(others, 'other line')} {'does' if others == 1 else 'do'} the same."
+    return text
 
 
-def mark(finding: Noted) -> str:
+def mark(finding: ReportedFinding) -> str:
     """The sign that says which ``rewrite`` deals with a finding, as ``LEGEND`` explains it."""
     marks = {(True, True): "[*]", (True, False): "[shim]", (False, True): "[optax]"}
     return marks.get((finding.shim, finding.optax), "[-]")
@@ -107,12 +109,12 @@ def counted(number: int, noun: str) -> str:
 
 
 def first_of(lines: Sequence[str], most: int, option: str) -> Iterator[str]:
-    """The first lines, how many others there are, and what lists them.
+    """The first lines, and a line on how many others there are.
 
     Args:
-      lines: all of them.
+      lines: all lines.
       most: how many are shown.
-      option: what lists them.
+      option: the option that lists all of them.
     """
     yield from lines[:most]
     if (number := len(lines) - most) > 0:
@@ -120,15 +122,15 @@ def first_of(lines: Sequence[str], most: int, option: str) -> Iterator[str]:
 
 
 def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
-    """The number that becomes TrainStates, and the line that holds each of the others.
+    """The number of optimizers that become TrainStates, and the lines that hold the others back.
 
     Args:
-      report: what was found.
-      most: how many lines that hold optimizers are listed; None: all.
+      report: the report of the run.
+      most: how many such lines are listed; None: all.
     """
     staying = report.staying
     for each in held(staying[:most]):
-        yield f"{line_of(*each.spot)}: holds {each.whose}: {each.text}"
+        yield f"{line_of(*each.spot)}: holds back {each.whose}: {each.text}"
         if each.joining:
             yield f"{line_of(*each.unit.joined[0])}: {each.joining}"
     if most is not None:
@@ -137,24 +139,25 @@ def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
 
 
 def run_lines(report: Report) -> Iterator[str]:
-    """The lines on what a run showed of the optimizers that become TrainStates."""
+    """The lines on the places of moving optimizers that a run came to, or did not come to."""
     reached = [each for each in report.moved if each.is_reached]
     inferred = [spot for each in reached for spot in each.inferred]
     if reached:
         seen = sum(each.seen for each in reached)
         left = unknown_names(report)
         places = counted(seen, "place")
-        yield f"{places} seen in the run, {len(inferred):,} inferred, {left:,} left."
+        yield f"{places} seen in the run, {len(inferred):,} inferred, {left:,} not understood."
     if inferred:
         lines = dict.fromkeys(line_of(*each) for each in sorted(inferred))
-        yield from first_of([f"{each}: inferred" for each in lines], MOST_INFERRED, "the patch")
+        inferred_lines = [f"{line}: the run did not come here: inferred" for line in lines]
+        yield from first_of(inferred_lines, MOST_INFERRED, "the patch")
     for each in report.moved:
         if each.is_reached is False and each.made:
             yield f"{made_in(each)}: the run did not come here: rewritten from the text alone"
 
 
 def asides(report: Report) -> Iterator[list[str]]:
-    """Lines on what is in no finding, kind by kind, so that nothing is left out in silence."""
+    """The lines, kind by kind, on names and files that are in no finding."""
     yield [
         f"{place_of(each.path, place)}: not understood: {why}"
         for each in report.files
@@ -171,7 +174,7 @@ def asides(report: Report) -> Iterator[list[str]]:
     ]
     yield [f"{one_line(path)}: left out: {why}" for path, why in report.left_out]
     yield [
-        f"{one_line(path)}: left behind by a rewrite that was killed; it can be deleted"
+        f"{one_line(path)}: left behind by a rewrite that was killed: delete the file"
         for path in report.unfinished
     ]
 
@@ -182,7 +185,7 @@ def counts(report: Report) -> Iterator[str]:
     parsed = sum(each.is_parsed for each in report.files)
     unnamed = sum(not each.is_parsed and not each.unread for each in report.files)
     yield (
-        f"{counted(parsed, 'file')} parsed, {unnamed:,} without any name in question,"
+        f"{counted(parsed, 'file')} parsed, {unnamed:,} without names that are gone,"
         f" {unread_files(report):,} not read, {counted(unknown_names(report), 'name')}"
         " not understood."
     )
@@ -198,7 +201,7 @@ def found(report: Report) -> str:
 
 
 def unread_files(report: Report) -> int:
-    """The number of files or folders that were not read, or not all of them."""
+    """The number of files and folders that were not read, or only in part."""
     return sum(bool(each.unread) for each in report.files) + len(report.unreadable)
 
 

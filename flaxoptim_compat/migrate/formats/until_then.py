@@ -1,4 +1,4 @@
-"""A test of whether a program needs ``run`` until what ``rewrite`` left is done."""
+"""A test of whether a program needs ``run`` until people have changed what ``rewrite`` left."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS
 from flaxoptim_compat.migrate.run.reports import Report
 
-# Text in strings, classes derived from one of flax.optim, which import it from this package then,
-# and what only TensorFlow mends.
+# Names in strings; subclasses, which import their base from this package after a rewrite; calls of
+# install(); and code that needs TensorFlow.
 _WORKS_WITHOUT = frozenset({"FOC104", "FOC106", "FOC111", "FOC160"})
 
 

@@ -1,4 +1,4 @@
-"""Names with attributes looked up on them, however the look-up is written."""
+"""Dotted names: names with attributes, by a dot or by ``getattr``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import absolute
 
 _BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
-# The functions that are given names in strings.
+# The functions that take names in strings.
 CALLS_OF_NAMES = _BY_NAME | {"import_module", "__import__"}
 
 
@@ -19,10 +19,10 @@ class DottedName(NamedTuple):
     """A name and the attributes looked up on it: ``optim.Adam``, ``getattr(flax, "optim").Adam``.
 
     Args:
-      node: all of it.
+      node: the whole expression.
       root: the name.
       path: the attributes.
-      scope: where it stands.
+      scope: the scope of the expression.
     """
 
     node: ast.expr
@@ -52,16 +52,16 @@ def taken_apart(node: ast.expr) -> tuple[ast.Name, tuple[str, ...]] | None:
 
 def names_in(node: ast.expr) -> list[ast.Name]:
     """The names that a dotted name consists of: its root, and each ``getattr`` around it."""
-    found = []
+    names = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
             node = node.value
         elif isinstance(node, ast.Call) and constant_getattr(node) is not None:
-            found.append(name_of_function(node))
+            names.append(name_of_function(node))
             node = node.args[0]
         else:
-            return found
-    return [*found, node]
+            return names
+    return [*names, node]
 
 
 def last_name(node: ast.expr) -> str:
@@ -101,7 +101,7 @@ def arguments_of(node: ast.Call) -> list[ast.expr]:
 
 
 def assigned(node: ast.Assign) -> Iterator[tuple[ast.Attribute | ast.Subscript, ast.expr]]:
-    """The attributes and entries that a statement assigns to, each with what it is given."""
+    """The attributes and entries that a statement assigns to, each with its value."""
     for target in node.targets:
         yield from _assigned(target, node.value)
 
@@ -121,7 +121,7 @@ def _assigned(
 
 def imported_module(node: ast.ImportFrom, package: str) -> str | None:
     """The full name of the module that names are imported from; None if it is not known."""
-    # Above the packages that are known, what looks like flax need not be it.
+    # Above the known packages, a module called flax need not be Flax.
     if node.level and (not package or node.level > package.count(".") + 1):
         return None
     return absolute("." * node.level + (node.module or ""), package)
@@ -142,7 +142,7 @@ def asks_by_name(call: ast.Call) -> bool:
 
 
 def names_asked(document: Document, call: ast.Call) -> tuple[str, ...]:
-    """The names that such a call, or the loop around it, writes out; () if none are."""
+    """The names that a ``getattr`` or the like reads; () if they are not written out."""
     match call.args:
         case [_, ast.Constant(value=str(name)), *_]:
             return (name,)

@@ -1,4 +1,4 @@
-"""The names of flax.optim in gin's language: what it binds, what it refers to, what it imports."""
+"""The names of flax.optim in files and texts of gin: bound, referred to, or imported."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class GinName(NamedTuple):
     """One name of flax.optim in a file of gin.
 
     Args:
-      start: where it starts in the text.
-      end: where it ends.
-      name: its full name.
-      new: what is written there once flaxoptim_compat serves it; None if that is not certain.
-      reason: why it is not.
+      start: the offset at which the name starts in the text.
+      end: the offset at which it ends.
+      name: the full name.
+      new: the name to write, served by flaxoptim_compat; None if that is not certain.
+      reason: why it is not certain.
     """
 
     start: int
@@ -48,8 +48,8 @@ class GinName(NamedTuple):
 def renamed(name: str) -> str | None:
     """The new name, for gin, of one of flax.optim; None if nothing serves it or it is not certain.
 
-    gin knows a class by the module that it was registered with: its own, or one that the
-    registration names. After a rewrite either is another one, in the same way.
+    gin knows a class by the module of its registration: its own module, or one that the
+    registration names. A rewrite changes either in the same way.
 
     Args:
       name: such as ``flax.optim.Adam.beta1``, or a module alone.
@@ -58,7 +58,7 @@ def renamed(name: str) -> str | None:
 
 
 def names_in_string(text: str) -> tuple[str, ...]:
-    """The full names of flax.optim that a text is or that it binds for gin; prose has none."""
+    """The full names of flax.optim in a text that is a name, or that binds names for gin."""
     if "flax.optim" not in text:
         return ()
     return (text,) if _WHOLE.fullmatch(text) else bound_names(text)
@@ -66,19 +66,19 @@ def names_in_string(text: str) -> tuple[str, ...]:
 
 def bound_names(text: str) -> tuple[str, ...]:
     """The names of flax.optim that a text binds or refers to, if it is one of gin."""
-    found = _BOUND.findall(_blanked(text))
-    return tuple(dict.fromkeys(one or other for one, other in found))
+    matches = _BOUND.findall(_blanked(text))
+    return tuple(dict.fromkeys(bound or referred for bound, referred in matches))
 
 
 def names_in(text: str) -> Iterator[GinName]:
     """All names of flax.optim in a file of gin, in their order; comments have none.
 
     Args:
-      text: of the file.
+      text: the text of the file.
     """
     code = _blanked(text)
-    found = {each.start: each for each in _imported(code)}
-    brought = [each.name for each in found.values()]
+    by_start = {each.start: each for each in _imported(code)}
+    brought = [each.name for each in by_start.values()]
     bound = {match.start(match.lastindex or 0) for match in _BOUND.finditer(code)}
     bound |= {match.start(1) for match in _HEAD.finditer(code)}
     for match in _NAME.finditer(_blanked(text, strings=False)):
@@ -90,8 +90,8 @@ def names_in(text: str) -> Iterator[GinName]:
             reason = _why_not(match[0])
         elif _DYNAMIC.search(code) and not any(_is_inside(match[0], each) for each in brought):
             new, reason = None, "Another import brings this: import flaxoptim_compat.optim."
-        found.setdefault(start, GinName(start, end, match[0], new, reason))
-    yield from (found[start] for start in sorted(found))
+        by_start.setdefault(start, GinName(start, end, match[0], new, reason))
+    yield from (by_start[start] for start in sorted(by_start))
 
 
 def _imported(code: str) -> Iterator[GinName]:

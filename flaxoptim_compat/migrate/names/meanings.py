@@ -21,14 +21,14 @@ class Exports:
     """The names that the files of a project pass on to each other.
 
     Args:
-      modules: their dotted names.
-      of: for each the full names of what it took from elsewhere, by the names it has them under.
+      modules: the dotted names of the files.
+      of: for each file the full names of imported objects, by the names that the file binds.
     """
 
     def __init__(self, modules: Collection[str], of: Mapping[str, Mapping[str, str]]) -> None:
         self.modules = modules
         self.of = of
-        # What an import of one of these can start with: any folder of its path.
+        # An import of a file can start with any folder of its path.
         self.starts = frozenset(part for module in modules for part in module.split("."))
 
 
@@ -40,14 +40,14 @@ class Project:
 
     Args:
       document: the file that imports.
-      exports: what the others pass on.
+      exports: the names that the other files pass on.
     """
 
     def __init__(self, document: Document, exports: Exports) -> None:
         self._document = document
         self._exports = exports
         self._files: dict[str, str | None] = {}
-        # (module, name) of all that the file takes from others.
+        # (module, name) for each name that the file takes from another file.
         self.taken: set[tuple[str, str]] = set()
 
     def is_own(self, name: str) -> bool:
@@ -55,19 +55,19 @@ class Project:
         return self._has_flax and name.partition(".")[0] == "flax"
 
     def through(self, name: str) -> str:
-        """A full name with the files of the project looked through.
+        """The full name behind the files of the project that pass a name on.
 
         ``mylib.opt.Adam`` becomes ``flax.optim.Adam`` if ``mylib/opt.py`` imports it from there.
         """
         seen: set[str] = set()
-        # Files can import a name from each other in a circle, and it may get longer with each turn.
+        # Files may import a name from each other in a circle, in which the name may get longer.
         while name not in seen and len(seen) < 20:
             seen.add(name)
             name = self._through_one(name) or name
         return name
 
     def in_star(self, module: str) -> dict[str, str]:
-        """The full names of what ``import *`` takes from a file that has it from elsewhere."""
+        """The full names of imported objects that ``import *`` takes from a file."""
         file = self._file(module)
         exported = self._exports.of[file] if file is not None else {}
         return {name: full for name, full in exported.items() if not name.startswith("_")}
@@ -108,7 +108,7 @@ class Meaning(NamedTuple):
 
     Args:
       name: the full name.
-      alias: the import that brought its root into the file, if it is an import of that name.
+      alias: the import of the root of the name in the file, if an import binds it.
       way: by an ``import``, from another file of the ``project``, or through a ``variable`` of
         the file.
     """
@@ -141,11 +141,8 @@ class Meanings:
 
     def of_expression(self, node: ast.expr) -> Meaning | None:
         """The meaning of a dotted name; None if it is none, or not known."""
-        found = taken_apart(node)
-        if found is None:
-            return None
-        root, path = found
-        return self.of_dotted(root, path)
+        parts = taken_apart(node)
+        return None if parts is None else self.of_dotted(*parts)
 
     def of_dotted(self, root: ast.Name, path: tuple[str, ...]) -> Meaning | None:
         """The meaning of a root with attributes looked up on it."""
@@ -174,32 +171,33 @@ class Meanings:
 
     def all_of(self, name: str, home: Scope) -> list[Meaning]:
         """The meanings that the bindings of a name have one by one."""
-        found = (self._of_binding(each) for each in home.bindings[name])
-        return [each for each in found if each is not None]
+        meanings = map(self._of_binding, home.bindings[name])
+        return [each for each in meanings if each is not None]
 
     def of_stars(self, home: Scope) -> dict[str, str]:
         """The known names that each ``import *`` of a file brings; the file passes them all on."""
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for each in home.bindings.get("*", ()):
             brought = self._in_star(each.full_name)
             if not surface.is_of_flax_optim(each.full_name):
                 for name in brought:
                     self._project.take(each.full_name, name)
-            found.update(brought)
-        return found
+            names.update(brought)
+        return names
 
     def _agreed(self, bindings: Iterable[Binding]) -> Meaning | None:
-        found = []
+        """The meaning of a name on which all its bindings agree; None if they do not."""
+        meanings = []
         for each in bindings:
             meaning = self._of_binding(each)
             if meaning is not None:
-                found.append(meaning)
+                meanings.append(meaning)
             elif each.kind != "nothing":
                 return None
-        # A program may try one home of a module, and fall back to the other.
-        if len({surface.as_of_old(each.name) for each in found}) != 1:
+        # A program may try flax.optim first, and fall back to flaxoptim_compat.
+        if len({surface.as_of_old(each.name) for each in meanings}) != 1:
             return None
-        return next((each for each in found if surface.is_of_flax_optim(each.name)), found[0])
+        return next((each for each in meanings if surface.is_of_flax_optim(each.name)), meanings[0])
 
     def _of_binding(self, binding: Binding) -> Meaning | None:
         if binding.kind == "import":
@@ -216,7 +214,7 @@ class Meanings:
 
     def _of_star(self, name: str, scope: Scope) -> Meaning | None:
         stars = scope.module.bindings.get("*", [])
-        # A later `import *` may have replaced what one before brought.
+        # A later `import *` may have replaced names of an earlier one.
         full = self._in_star(stars[-1].full_name).get(name) if stars else None
         if full is None:
             return None
@@ -232,20 +230,20 @@ class Meanings:
 
 
 def _closest(bindings: Iterable[Binding], name: str) -> ast.alias | None:
-    """Of several imports that bind one root, the one of the longest module that a name is in."""
-    found = [
+    """The import of the longest module that a name is in, among imports that bind one root."""
+    around = [
         each.alias
         for each in bindings
         if each.alias is not None
         and (each.kind != "import" or f"{name}.".startswith(f"{_imported(each)}."))
     ]
     imports = [each.alias for each in bindings if each.alias is not None]
-    return max(found, key=lambda each: len(each.name), default=imports[0])
+    return max(around, key=lambda each: len(each.name), default=imports[0])
 
 
 def _imported(binding: Binding) -> str:
     assert binding.alias is not None
-    # `import flax.optim` binds flax, and has the module ready.
+    # `import flax.optim` binds flax, and loads the module.
     return (
         binding.full_name
         if binding.alias.asname
@@ -257,20 +255,20 @@ _OPTIM = re.compile(r"\b(\w+)\.optim\b")
 
 
 class Exporter(Mapping[str, str]):
-    """The names at the top of a file that stand for something from outside of it, and for what.
+    """The full names of outside objects, by the names that a file binds at its top.
 
-    Each is worked out when it is asked for, which may take those of other files.
+    A full name is worked out when it is asked for, which may ask other files.
 
     Args:
       document: the file.
-      exports: what the other files of its project pass on.
+      exports: the names that the other files of its project pass on.
     """
 
     def __init__(self, document: Document, exports: Exports = NO_EXPORTS) -> None:
         self.document = document
         self.project = Project(document, exports)
         self.walk = walk_of(document)
-        # The scope in which each name stands; others come to it from annotations in quotes.
+        # {a name: its scope}; the names in annotations in quotes come later.
         self.names = dict(self.walk.names)
         self.meanings = Meanings(self.names, self.walk.meaningful, self.project)
         self._top = self.walk.scopes[document.tree]
@@ -294,7 +292,7 @@ class Exporter(Mapping[str, str]):
         return sum(1 for _ in self)
 
     def names_flax_optim(self) -> bool:
-        """True if the file names flax.optim, or what serves it; few names are read for that."""
+        """True if the file names flax.optim, or what serves it; only some names are looked up."""
         meanings = (
             self.meanings.of_dotted(each.root, each.path)
             for each in self.walk.dotted_names
@@ -319,7 +317,7 @@ class Exporter(Mapping[str, str]):
         )
 
     def _roots_in_quotes(self) -> Iterator[str]:
-        """The full names of what stands before ``.optim`` in the annotations that are in quotes."""
+        """The full names before ``.optim`` in annotations that are in quotes."""
         for node, scope in self.walk.annotations:
             for name in _OPTIM.findall(str(node.value)):
                 home = scope.binder(name, (node.lineno, node.col_offset))
@@ -328,7 +326,7 @@ class Exporter(Mapping[str, str]):
                     yield meaning.name
 
     def _brought(self) -> Mapping[str, str]:
-        """The known names that each ``import *`` of the file brings; all are passed on."""
+        """The known names that each ``import *`` of the file brings."""
         if self._of_stars is None:
             self._of_stars = {}  # so that circles end
             self._of_stars = self.meanings.of_stars(self._top)
@@ -336,13 +334,13 @@ class Exporter(Mapping[str, str]):
 
 
 def exporters(documents: Sequence[Document]) -> dict[Document, Exporter]:
-    """The files of a project, each of which can ask for what the others pass on.
+    """The exporters of the files of a project, which can ask each other.
 
     Args:
-      documents: all of them.
+      documents: the files.
     """
     by_module: dict[str, Exporter] = {}
     exports = Exports(frozenset(each.module for each in documents if each.module), by_module)
-    found = {each: Exporter(each, exports) for each in documents}
-    by_module.update({each.module: exporter for each, exporter in found.items() if each.module})
-    return found
+    by_document = {each: Exporter(each, exports) for each in documents}
+    by_module.update({doc.module: exporter for doc, exporter in by_document.items() if doc.module})
+    return by_document

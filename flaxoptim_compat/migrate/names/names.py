@@ -1,4 +1,4 @@
-"""The full names of what a file uses: through aliases, scopes, assignments and other files."""
+"""The full names of objects that a file uses: through aliases, scopes and other files."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from flaxoptim_compat.migrate.program.document import Document
 
 
 def annotation(node: ast.Constant, document: Document) -> ast.expr | None:
-    """The expression in an annotation in quotes, with the places it has in the file.
+    """The expression in an annotation in quotes, with its place in the file.
 
     Args:
-      node: the text.
+      node: the string.
       document: the file.
 
     Returns:
-      None if it is no expression, or is not written as it reads: with escapes, in pieces.
+      None if the string is no expression, or is written with escapes or in pieces.
     """
     source = document.source(node)
     quote = source[:1] * 3 if source[:3] in ("'''", '"""') else source[:1]
@@ -52,23 +52,23 @@ def annotation(node: ast.Constant, document: Document) -> ast.expr | None:
 def names_in_annotation(node: ast.AST) -> Iterator[tuple[ast.expr, ast.Name, tuple[str, ...]]]:
     """The dotted names in an expression, each as its root and its path."""
     if isinstance(node, ast.expr):
-        found = taken_apart(node)
-        if found is not None:
-            yield node, found[0], found[1]
+        parts = taken_apart(node)
+        if parts is not None:
+            yield node, *parts
             return
     for each in ast.iter_child_nodes(node):
         yield from names_in_annotation(each)
 
 
 class NameUse(NamedTuple):
-    """One place that refers to something outside of the file.
+    """One place that refers to an object outside of the file.
 
     Args:
       node: an import alias, or the outermost attribute or ``getattr``.
-      name: the full name, such as ``flax.optim.Adam``; of ``import *`` that of the module.
-      binding: the alias that imported its root; None where it is a variable of the file, or is
+      name: the full name, such as ``flax.optim.Adam``; for ``import *`` that of the module.
+      binding: the alias that imported the root; None if the root is a variable of the file, or
         imported from another file of the project.
-      way: which of these it is: ``import``, ``variable`` or ``project``.
+      way: the way of the name into the file: ``import``, ``variable`` or ``project``.
     """
 
     node: ast.expr | ast.alias
@@ -82,7 +82,7 @@ class Names:
 
     Args:
       document: the file.
-      exporter: the file as others take names from it; None: there are no others.
+      exporter: the exporter of the file; None: there are no other files.
     """
 
     def __init__(self, document: Document, exporter: Exporter | None = None) -> None:
@@ -107,41 +107,41 @@ class Names:
         self._read_annotations()
         self._read_lookups()
         for node in self.walk.strings:
-            found = gin.names_in_string(str(node.value))
-            if found:
-                self.strings.append((node, found))
+            names = gin.names_in_string(str(node.value))
+            if names:
+                self.strings.append((node, names))
         self.uses.sort(key=lambda use: (use.node.lineno, use.node.col_offset))
 
     def full_name(self, node: ast.expr) -> str | None:
-        """The full name of what an expression refers to.
+        """The full name of the object that an expression refers to.
 
         Args:
           node: a name, dotted or not, or a ``getattr`` or import call with constants.
 
         Returns:
-          Such as ``flax.optim.Adam``; None if it is the program's own, or not known.
+          Such as ``flax.optim.Adam``; None if the object is the program's own, or not known.
         """
         meaning = self.meanings.of_expression(node)
         return None if meaning is None else meaning.name
 
     def taken_from(self) -> frozenset[tuple[str, str]]:
-        """The module and the name of everything that it takes from other files of the project."""
+        """The module and the name for each name that the file takes from other files."""
         return frozenset(self._project.taken)
 
     @functools.cached_property
     def taken(self) -> frozenset[str]:
-        """The names that are bound or used anywhere in the file, whatever they stand for."""
+        """The names that are bound or used anywhere in the file."""
         bound = [name for scope in self.walk.scopes.values() for name in scope.bindings]
         return frozenset([*bound, *(node.id for node in self._scopes)])
 
     @functools.cached_property
     def readers(self) -> dict[tuple[Scope, str], list[ast.Name]]:
         """The nodes that read or delete a name, by the scope that binds it and by the name."""
-        found: dict[tuple[Scope, str], list[ast.Name]] = {}
+        readers: dict[tuple[Scope, str], list[ast.Name]] = {}
         for node, scope in self._scopes.items():
             home = scope.binder(node.id, (node.lineno, node.col_offset))
-            found.setdefault((home or scope.module, node.id), []).append(node)
-        return found
+            readers.setdefault((home or scope.module, node.id), []).append(node)
+        return readers
 
     def _read_imports(self) -> None:
         for alias, imported in self.imported.items():
@@ -161,7 +161,7 @@ class Names:
             self.uses.append(NameUse(dotted.node, meaning.name, meaning.alias, meaning.way))
 
     def _read_doubt(self, dotted: DottedName) -> None:
-        """Say that a name may be one of flax.optim, but is something else as well, or unbound."""
+        """Note a name that may be one of flax.optim, but has another binding too, or none."""
         name = dotted.root.id
         if name != "flax" and not self.meanings.may_mean(name):
             return
@@ -192,7 +192,7 @@ class Names:
                 self._adopt(expression, constant)
 
     def _adopt(self, expression: ast.expr, constant: ast.Constant) -> None:
-        """Let the document find what stands in quotes, and the statement of that."""
+        """Add the expression of an annotation in quotes to the tree of the document."""
         self.document.quoted[constant] = expression
         parents = self.document.parents
         parents[expression] = constant
@@ -200,7 +200,7 @@ class Names:
             parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
 
     def _read_lookups(self) -> None:
-        """Note what is looked up in flax.optim, or is flax.optim, known only when it runs."""
+        """Note the calls that look up names of flax.optim while the program runs."""
         for node in self.walk.lookups:
             if imports_by_name(node):
                 argument = self.document.source(node.args[0]) if node.args else ""
@@ -211,7 +211,7 @@ class Names:
             base = self.full_name(node.args[0]) or ""
             function = node.func.id if isinstance(node.func, ast.Name) else ""
             if function == "getattr":
-                # What is computed is left to be done after `rewrite --to shim` as well.
+                # A computed name still has to be changed after `rewrite --to shim`.
                 is_found = is_of_flax_optim(base) or served(as_of_old(base)) is not None
             else:
                 named = f"{base}.{getattr(node.args[1], 'value', '')}"

@@ -1,4 +1,4 @@
-"""The scopes of a file, and what gives a name its meaning in each."""
+"""The scopes of a file, and the bindings of names in each scope."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import ast
 import dataclasses
 from typing import Literal, NamedTuple
 
-# What binds a name. `nothing` are bindings that leave open what it is: None, `del`, and an
-# annotation without a value; `other` are those that make it something of the program's own.
-Kind = Literal["import", "star", "value", "nothing", "other"]
+# The kinds of bindings. `nothing` leaves the value open: None, `del`, and an annotation without a
+# value; `other` binds an object of the program's own.
+BindingKind = Literal["import", "star", "value", "nothing", "other"]
 
 
 class Binding(NamedTuple):
-    """One place where a name gets a meaning.
+    """One binding of a name.
 
     Args:
-      kind: what kind of place it is.
-      after: line and column after which the name has it.
-      full_name: for an import that of what is imported.
-      alias: for an import where it stands.
-      value: for a plain assignment the expression.
+      kind: the kind of binding.
+      after: the line and column after which it holds.
+      full_name: for an import, the full name of the imported object.
+      alias: for an import, its node.
+      value: for a plain assignment, the expression.
     """
 
-    kind: Kind
+    kind: BindingKind
     after: tuple[int, int]
     full_name: str = ""
     alias: ast.alias | None = None
@@ -34,9 +34,9 @@ class Scope:
     """A module, class, function, lambda or comprehension.
 
     Args:
-      node: what it is the scope of.
+      node: the module, class, function, lambda or comprehension.
       parent: the scope around it; None for the module.
-      bindings: the names that it binds.
+      bindings: the bindings of each name in the scope.
       elsewhere: the names that ``global`` (True) and ``nonlocal`` (False) send elsewhere.
     """
 
@@ -44,7 +44,7 @@ class Scope:
     parent: Scope | None = None
     bindings: dict[str, list[Binding]] = dataclasses.field(default_factory=dict)
     elsewhere: dict[str, bool] = dataclasses.field(default_factory=dict)
-    # Whether functions inside of it do not see its names.
+    # Whether the scope is that of a class, whose names functions inside do not see.
     is_class: bool = dataclasses.field(init=False)
     # The scopes in which Python looks for a name that is used here, in their order.
     outward: tuple[Scope, ...] = dataclasses.field(init=False)
@@ -68,7 +68,7 @@ class Scope:
         return scope
 
     def home(self, name: str) -> Scope | None:
-        """The scope that ``global`` or ``nonlocal`` or the place of a name give to its bindings."""
+        """The scope of the bindings of a name here, by ``global``, ``nonlocal`` or its place."""
         is_global = self.elsewhere.get(name)
         if is_global is None:
             return self
@@ -82,8 +82,8 @@ class Scope:
 
         Args:
           name: the name.
-          position: the line and column of the use; only the body of a class asks for it, where a
-            name means what it means around the class until the class binds it.
+          position: the line and column of the use; it only counts in the body of a class, where a
+            name has the meaning from around the class until the class binds it.
         """
         for scope in self.outward:
             home = scope.home(name) if name in scope.elsewhere else scope

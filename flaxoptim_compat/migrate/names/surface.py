@@ -24,7 +24,7 @@ def is_of_flax_optim(name: str) -> bool:
 
 
 def in_star(module: str) -> dict[str, str]:
-    """The full names of what ``import *`` brought of flax.optim or of a module of it."""
+    """The full names that ``import *`` brought from flax.optim or from a module of it."""
     if module != "flax.optim":
         public = (each for each in MODULES.get(module, ()) if not each.startswith("_"))
         return {each: f"{module}.{each}" for each in public}
@@ -55,7 +55,7 @@ def served(name: str) -> str | None:
     if first in MODULES:
         if len(parts) > 1 and parts[1] not in MODULES[first]:
             return None
-        # The one part of flax.optim that flax still has.
+        # Flax still has this module of flax.optim.
         home = "flax.training" if parts[0] == "dynamic_scale" else "flaxoptim_compat.optim"
         return ".".join([home, *parts])
     if parts and parts[0] not in PUBLIC:

@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     name_of_function,
     taken_apart,
 )
-from flaxoptim_compat.migrate.names.scopes import Binding, Kind, Scope
+from flaxoptim_compat.migrate.names.scopes import Binding, BindingKind, Scope
 from flaxoptim_compat.migrate.program.document import FIELDS, Document
 from flaxoptim_compat.migrate.program.imported_files import package_of
 
@@ -31,11 +31,11 @@ class Walk:
 
     def __init__(self, tree: ast.Module, package: str) -> None:
         self.imports: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
-        # The full name of what each import brings; of `import *` that of the module.
+        # The full name of the object of each import; for `import *`, that of the module.
         self.imported: dict[ast.alias, str] = {}
         self.scopes: dict[ast.AST, Scope] = {tree: Scope(tree)}
         self.names: dict[ast.Name, Scope] = {}
-        # What is bound somewhere to an import or to a dotted name; other names mean nothing here.
+        # Names that are bound somewhere to an import or a dotted name; other names need no look-up.
         self.meaningful: set[str] = set()
         self.dotted_names: list[DottedName] = []
         self.lookups: list[ast.Call] = []
@@ -74,7 +74,7 @@ class Walk:
             ast.MatchMapping: self._captured,
         }
         self._all(tree.body)
-        # Only now: where `nonlocal` leads to depends on what the functions around bind.
+        # Bound only now: the target of `nonlocal` depends on the bindings of the functions around.
         for scope, name, binding in self._bound:
             if name not in scope.elsewhere:
                 scope.bindings.setdefault(name, []).append(binding)
@@ -137,11 +137,11 @@ class Walk:
             self._inside(node)
 
     def _dotted(self, node: ast.Attribute | ast.Call) -> bool:
-        """Note a dotted name, with the names in it, unless it is none."""
-        found = taken_apart(node)
-        if found is None:
+        """Note a dotted name, with the names in it; returns False for another expression."""
+        parts = taken_apart(node)
+        if parts is None:
             return False
-        root, path = found
+        root, path = parts
         self.dotted_names.append(DottedName(node, root, path, self._scope))
         inside: ast.expr = node
         while inside is not root:
@@ -182,7 +182,7 @@ class Walk:
         self._visit(node.target)
         self._scope = inside
 
-    def _bind(self, name: str, node: ast.AST, kind: Kind, **more: Any) -> None:
+    def _bind(self, name: str, node: ast.AST, kind: BindingKind, **more: Any) -> None:
         after = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
         self._bound.append((self._scope, name, Binding(kind, after, **more)))
         if more:
@@ -227,8 +227,8 @@ class Walk:
             if not starred and len(target.elts) == len(value.elts):
                 sides = tuple(zip(target.elts, value.elts, strict=True))
         if sides:
-            for one, other in sides:
-                self._assigned(one, other)
+            for part, part_value in sides:
+                self._assigned(part, part_value)
         elif not isinstance(target, ast.Name):
             self._visit(target)
         elif isinstance(value, ast.Constant) and value.value is None:
@@ -334,12 +334,12 @@ _WALKS: weakref.WeakKeyDictionary[Document, Walk] = weakref.WeakKeyDictionary()
 
 
 def walk_of(document: Document) -> Walk:
-    """The walk over a file, which is walked over once however many ask."""
-    found = _WALKS.get(document)
-    if found is None:
+    """The walk over a file, which is done only once."""
+    walk = _WALKS.get(document)
+    if walk is None:
         package = package_of(document.module, document.is_package)
-        found = _WALKS[document] = Walk(document.tree, package)
-    return found
+        walk = _WALKS[document] = Walk(document.tree, package)
+    return walk
 
 
 def parameter_names_of(node: ast.AST) -> set[str]:

@@ -1,4 +1,4 @@
-"""Optax's own optimizers of the same name, for a user who accepts that the numbers change."""
+"""The namesakes in optax, for a user who accepts that the numbers change."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _ANY: Final = 1e9
 
 
 def has_namesake(bound: Bound) -> bool:
-    """True if the exact text needs this package, and optax has something of the same name."""
-    return _is_taken(bound.name)
+    """True if the exact text needs this package, and optax has an optimizer of the same name."""
+    return _uses_namesake(bound.name)
 
 
-def _is_taken(name: str) -> bool:
+def _uses_namesake(name: str) -> bool:
     row = BY_NAME[name]
     return row.needs_transforms and bool(row.namesake)
 
@@ -32,8 +32,8 @@ def exact(name: str, terms: Mapping[str, Any]) -> ast.expr:
     """The expression that does the same as an optimizer.
 
     Args:
-      name: its class.
-      terms: its hyper-parameters as they stand in the expression.
+      name: the class of the optimizer.
+      terms: the hyper-parameters as they stand in the expression.
     """
     return expression(stages_of(name), terms, parameters_of)
 
@@ -42,33 +42,33 @@ def namesake(name: str, terms: Mapping[str, Any]) -> ast.expr:
     """The call of optax's namesake; the exact expression if there is none, or none is needed.
 
     Args:
-      name: the class.
-      terms: its hyper-parameters as they stand in the expression.
+      name: the class of the optimizer.
+      terms: the hyper-parameters as they stand in the expression.
     """
-    if not _is_taken(name):
+    if not _uses_namesake(name):
         return exact(name, terms)
     row = BY_NAME[name]
     function = f"optax.{row.namesake}"
-    given = {row.called.get(old, old): terms[old] for old in row.hyper_params if old != RATE}
+    values = {row.called.get(old, old): terms[old] for old in row.hyper_params if old != RATE}
     if name == "Adagrad":
         # Optax adds eps inside of the root, and else starts the sum of squares at 0.1.
         eps = Term.of(terms["eps"])
         squared: Any = syntax.called("pow", eps.node, ast.Constant(2))
         if isinstance(eps.value, int | float):
             squared = ast.Constant(float(f"{float(eps.value) ** 2:.3g}"))
-        given |= {"initial_accumulator_value": 0.0, "eps": Term(squared)}
+        values |= {"initial_accumulator_value": 0.0, "eps": Term(squared)}
     if name == "Adafactor" and Term.of(terms["beta1"]).value is None:
-        del given[DTYPE]
-    # Adafactor's epsilon2 has no place there.
-    in_order = [each for each in parameters_of(function) if each in given]
-    arguments = {each: given[each] for each in in_order}
+        del values[DTYPE]
+    # optax.adafactor has no argument for epsilon2.
+    in_order = [each for each in parameters_of(function) if each in values]
+    arguments = {each: values[each] for each in in_order}
     return written(function, [terms[RATE]], arguments, terms, parameters_of)
 
 
 def measured(bound: Bound) -> str:
-    """The distance of the parameters of a small model, moved by the namesake and by flax.optim.
+    """A sentence on how far the namesake moves a small model away from flax.optim.
 
-    What is no literal in the call is taken to be what the table of ``flaxoptim_compat.parity`` has.
+    An argument that is no literal has the value of the table of ``flaxoptim_compat.parity``.
     """
     import jax.numpy as jnp
     import optax
@@ -90,17 +90,17 @@ def measured(bound: Bound) -> str:
     text = syntax.in_one_line(namesake(bound.name, terms))
     transformation = eval(text, {"optax": optax, "jnp": jnp})
     params, grads = trial.small(_STEPS)
-    # How far they are apart is asked for here, not why: no difference needs to be explained.
+    # Within any tolerance, no time is spent on a search for the cause.
     error = final_error(compare(definition, transformation, params, grads, tolerance=_ANY))
-    taken = " and ".join(f"{name}={value}" for name, value in assumed.items())
-    given = f", with {taken} assumed" if taken else ""
+    values = " and ".join(f"{name}={value}" for name, value in assumed.items())
+    assumption = f", with {values} assumed" if values else ""
     return (
         f"after {_STEPS} steps of a small model the parameters differ by {error:.2g} of the"
-        f" distance travelled{given}"
+        f" distance travelled{assumption}"
     )
 
 
 def _unknown(bound: Bound) -> list[str]:
-    """The hyper-parameters whose values are not in the call, and a learning rate that is not."""
-    names = [name for name, given in bound.arguments.items() if not given.is_literal]
+    """The hyper-parameters whose values are not in the call, with a missing learning rate."""
+    names = [name for name, stated in bound.arguments.items() if not stated.is_literal]
     return names if bound.rate is not None else [RATE, *names]

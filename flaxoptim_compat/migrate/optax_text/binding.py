@@ -1,4 +1,4 @@
-"""The hyper-parameter that each argument of a constructor call is; nothing is run for that."""
+"""The hyper-parameters that a constructor call states, read without running it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Bound:
     Args:
       name: the class, such as ``Adam``.
       call: the call.
-      arguments: what it gives, by the name of the hyper-parameter, in the order of the call.
-      inner: of a WeightNorm, the optimizer in it.
+      arguments: the stated hyper-parameters by name, in the order of the call.
+      inner: for a WeightNorm, the optimizer in it.
       may_lack: whether an argument may be None when the program runs.
     """
 
@@ -50,11 +50,11 @@ class Bound:
     def rate(self) -> Stated | None:
         """The learning rate; None if there is none, or if it is None."""
         owner = self.inner or self
-        given = owner.arguments.get(RATE)
-        return None if given is None or (given.is_literal and given.value is None) else given
+        rate = owner.arguments.get(RATE)
+        return None if rate is None or (rate.is_literal and rate.value is None) else rate
 
     def owner_of(self, name: str) -> Bound | None:
-        """The call, this or the one inside, that has a hyper-parameter of this name; or None."""
+        """The call that has a hyper-parameter, this one or the one inside; None if neither has."""
         if name in BY_NAME[self.name].hyper_params and name not in (WRAPPED, DTYPE):
             return self
         return None if self.inner is None else self.inner.owner_of(name)
@@ -62,7 +62,7 @@ class Bound:
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """The reason why there is no text for a call; the sentence says what of it is not known."""
+    """The reason why there is no text for a call, as a sentence."""
 
     reason: str
 
@@ -72,13 +72,13 @@ def bind(
     name: str,
     definition_of: Callable[[ast.expr], Bound | Refused | None] = lambda node: None,
 ) -> Bound | Refused:
-    """Read a constructor call.
+    """The hyper-parameters of a constructor call, or the reason why they are not known.
 
     Args:
       call: the call.
-      name: the class that it calls, such as ``Adam``.
-      definition_of: of a WeightNorm, reads the expression of the optimizer in it; None if that is
-        no constructor call.
+      name: the class of the call, such as ``Adam``.
+      definition_of: reads the expression of the optimizer in a WeightNorm; returns None if that
+        is no constructor call.
     """
     if not name:
         return Refused("the class of a part is not one of flax.optim, or not known here")
@@ -159,17 +159,17 @@ def _fits(name: str, parameter: str, value: Any) -> bool:
 
 
 def _effects(bound: Bound) -> str:
-    """The reason why the order of the text would change what the arguments do; "" if not."""
-    found = acting(bound)
-    for owner, name in found:
+    """The reason why the order of the text would change the effects of arguments; "" if not."""
+    calls = acting(bound)
+    for owner, name in calls:
         row = BY_NAME[owner.name]
-        if len(found) > 1 or name in row.repeated or name in row.conditional:
-            return f"{name} of {owner.name} is computed by a call: give it a name before"
+        if len(calls) > 1 or name in row.repeated or name in row.conditional:
+            return f"{name} of {owner.name} is computed by a call: assign it to a variable before"
     return ""
 
 
 def acting(bound: Bound) -> list[tuple[Bound, str]]:
-    """The hyper-parameters whose expressions may do more than have a value."""
+    """The hyper-parameters whose expressions may have an effect, each with its call."""
     return [(owner, name) for owner, name, given in _given(bound) if may_act(given.node)]
 
 
@@ -204,9 +204,9 @@ def _not_injected(bound: Bound, name: str) -> str:
         return f"{name} given with each step has fewer digits in optax than in flax.optim"
     if name in FLAGS | INTEGERS:
         return f"{name} cannot be given with each step in optax"
-    given = owner.arguments.get(name)
+    stated = owner.arguments.get(name)
     row = BY_NAME[owner.name]
-    value = row.hyper_params[name] if given is None else given.value
+    value = row.hyper_params[name] if stated is None else stated.value
     if name in row.decides and value is None:
         return f"{name} is None here and a number with a step"
     return ""
@@ -216,7 +216,7 @@ def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]] | Refused:
     """The traversal and the optimizer of each argument of a ``MultiOptimizer``."""
     if call.keywords or not call.args:
         return Refused("MultiOptimizer takes pairs of a traversal and an optimizer")
-    found = []
+    parts = []
     for each in call.args:
         if isinstance(each, ast.Starred):
             return Refused(f"the parts come from `{ast.unparse(each)}`: write them out as pairs")
@@ -225,5 +225,5 @@ def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]] | Refused:
         traversal, optimizer = each.elts
         if isinstance(traversal, ast.Starred) or isinstance(optimizer, ast.Starred):
             return Refused("a part of the MultiOptimizer is not known here: it is no pair")
-        found.append((traversal, optimizer))
-    return found
+        parts.append((traversal, optimizer))
+    return parts

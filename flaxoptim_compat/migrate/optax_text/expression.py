@@ -1,4 +1,4 @@
-"""One optax expression in the making; the formulas are those of the classes that run as well.
+"""The optax expression for a constructor call, made of the formula of its class.
 
 Hyper-parameters that are given with each step need ``optax.inject_hyperparams`` around it.
 """
@@ -30,13 +30,13 @@ from flaxoptim_compat.migrate.program.document import Document
 class Injecting:
     """One ``optax.inject_hyperparams``, with a lambda whose arguments are collected one by one.
 
-    The lambda is run again at each step. So what could have changed by then is computed before, as
-    it was, and handed in as a static argument. Where the lambda would just call a function of
-    optax, that takes its place.
+    The lambda runs again at each step. So values that could have changed by then are computed once
+    before, and handed in as static arguments. A lambda that would only call a function of optax
+    becomes that function.
 
     Args:
       document: the file.
-      is_settled: whether an expression is a name that has its value for good.
+      is_settled: whether an expression is a name that never changes its value.
     """
 
     def __init__(self, document: Document, is_settled: Callable[[ast.expr], bool]) -> None:
@@ -44,20 +44,20 @@ class Injecting:
         self._is_settled = is_settled
         self._starts: dict[str, ast.expr] = {}
         self._static: dict[str, ast.expr] = {}
-        # Names of the program that the lambda reads.
+        # The names of the program that the lambda reads.
         self._read: set[str] = set()
 
     def dynamic(self, name: str, start: ast.expr) -> ast.expr:
-        """Make ``opt_state.hyperparams`` hold a value of this name; what it is in the lambda."""
+        """Add a hyper-parameter to ``opt_state.hyperparams``; returns its name in the lambda."""
         self._starts[name] = start
         return ast.Name(name)
 
     def of(self, node: ast.expr, name: str) -> ast.expr:
-        """An expression of the program, as it has to stand in the lambda.
+        """The text of an expression of the program in the lambda.
 
         Args:
           node: the expression.
-          name: what to call its value, if that is handed in.
+          name: the name of its value, if that is handed in.
         """
         value = quoted(self._document, node)
         if isinstance(node, ast.Name) and self._is_settled(node) and not self.hides({node.id}):
@@ -70,7 +70,7 @@ class Injecting:
         return not {*self._starts, *self._static}.isdisjoint(names)
 
     def static(self, name: str, value: ast.expr) -> ast.expr:
-        """Compute a value once, outside of the lambda; what it is in there."""
+        """Compute a value once, outside of the lambda; returns its name in the lambda."""
         taken = {*self._starts, *self._static, *self._read}
         chosen, number = name, 2
         while chosen in taken:
@@ -85,18 +85,18 @@ class Injecting:
             return function
         used = syntax.names_in(body)
         static = {name: value for name, value in self._static.items() if name in used}
-        given = {**self._starts, **static}
+        arguments = {**self._starts, **static}
         keys = [ast.Constant(name) for name in static]
         names: ast.expr = keys[0] if len(keys) == 1 else ast.Tuple(list(keys))
         injected = syntax.called(
             "optax.inject_hyperparams",
-            syntax.function(dict.fromkeys(given), body),
+            syntax.function(dict.fromkeys(arguments), body),
             **({"static_args": names} if keys else {}),
         )
-        return syntax.called(injected, **given)
+        return syntax.called(injected, **arguments)
 
 
-# What an expression calls these modules until it is known what the file calls them.
+# The names of modules in an expression, until it gets those of the file.
 _MODULES: Final = {
     "jax": "jax",
     "jnp": "jax.numpy",
@@ -109,10 +109,10 @@ class Expression:
     """An expression in the making.
 
     Args:
-      document: the file that quoted expressions come from.
-      name_of: takes the dotted name of a module, returns the file's expression for it.
+      document: the file of quoted expressions.
+      name_of: returns the expression of a module in the file, for the dotted name of the module.
       plain: whether to take optax's namesakes, although they do not do quite the same.
-      states_decay: whether a weight decay that is 0 is said.
+      states_decay: whether to write a weight decay that is 0.
     """
 
     def __init__(
@@ -138,8 +138,8 @@ class Expression:
 
         Args:
           bound: the call.
-          names: the hyper-parameters that are injected, and what the lambda calls them.
-          injecting: what the expression will stand in; None if in no lambda.
+          names: the injected hyper-parameters, and their names in the lambda.
+          injecting: the lambda that the expression will stand in; None if in none.
         """
         terms: dict[str, Any] = {}
         for name, default in BY_NAME[bound.name].hyper_params.items():
@@ -152,7 +152,7 @@ class Expression:
             elif given is not None and not given.is_literal:
                 terms[name] = Term(self._given(given.node, name, injecting))
             elif name == DECAY and self._states_decay and not (given and given.value):
-                # Without a value it is not known to be idle.
+                # Without a value, the decay is not known to do nothing.
                 terms[name] = Term(ast.Constant(0.0))
             elif name == DTYPE:
                 terms[name] = Term.of_dtype(default)
@@ -168,8 +168,8 @@ class Expression:
         """The function that labels parameters with the key of the first filter that selects each.
 
         Args:
-          filters: by the labels.
-          injecting: what the expression will stand in; None if in no lambda.
+          filters: the filters by their labels.
+          injecting: the lambda that the expression will stand in; None if in none.
         """
         by_label = ast.Dict(
             [ast.Constant(label) for label in filters],
@@ -181,7 +181,7 @@ class Expression:
         is_late = all(map(self._may_be_read_late, filters.values()))
         if injecting is None or (is_late and not injecting.hides(names)):
             return labels
-        # In the lambda the filters would be made again with each step.
+        # In the lambda, the filters would be made anew at each step.
         return injecting.static("labels", labels)
 
     def _may_be_read_late(self, node: ast.expr) -> bool:
@@ -199,7 +199,7 @@ class Expression:
             start = quoted(self.document, given.node)
             if not owner.may_lack(given.node):
                 return start
-            # Until a step gives one there is none, which optax has no word for.
+            # Optax has no None for a value that is missing until a step gives one.
             is_none = quoted_fragments(self.document, (*start.origin, " is None"))
             return ast.IfExp(is_none, ast.Constant(0.0), start)
         value = BY_NAME[owner.name].hyper_params[name] if given is None else given.value
@@ -208,7 +208,7 @@ class Expression:
         return self._number(name, value, given).node
 
     def finished(self, node: ast.expr) -> Fragments:
-        """The whole, with the names of the file."""
+        """The whole expression, with the names of the file."""
         return fragments_of(syntax.written(_InFile(self._name_of).visit(node)))
 
     def _given(self, node: ast.expr, name: str, injecting: Injecting | None) -> ast.expr:
@@ -224,13 +224,13 @@ class Expression:
     def _number(self, name: str, value: float, given: Stated | None) -> Term:
         if given is not None and (isinstance(value, float) or name in INTEGERS):
             return Term(quoted(self.document, given.node), value)
-        # An integer was made a float by flax.optim: powers of it round otherwise.
+        # flax.optim made a float of an integer, whose powers are rounded differently.
         value = value if name in INTEGERS else float(value)
         return Term(ast.Constant(value), value, assumed=given is None)
 
 
 class _InFile(ast.NodeTransformer):
-    """Calls modules what the file calls them."""
+    """Replaces the names of modules by those of the file."""
 
     def __init__(self, name_of: Callable[[str], str]) -> None:
         self._name_of = name_of

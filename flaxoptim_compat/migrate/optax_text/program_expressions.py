@@ -1,4 +1,4 @@
-"""Expressions of a program: which are numbers, may act, are settled, and how they are quoted."""
+"""Expressions of a program: literals, effects, names that never change, and quotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 def literal(node: ast.expr) -> Any:
-    """The number, truth value or None that a literal is, be it behind a minus.
+    """The value of a literal: a number, also behind a minus, a truth value or None.
 
     Raises:
       ValueError: the expression is no literal.
@@ -30,7 +30,7 @@ def literal(node: ast.expr) -> Any:
 
 
 def may_act(node: ast.expr) -> bool:
-    """True if an expression may do more than give a value, so that when it is run matters."""
+    """True if an expression may have an effect, so that the moment of its run matters."""
     return any(
         isinstance(each, _ACTS) or (isinstance(each, ast.Call) and not _is_known(each))
         for each in ast.walk(node)
@@ -42,13 +42,13 @@ def _is_known(call: ast.Call) -> bool:
         case ast.Name(id=name):
             return name in _NO_EFFECT
         case ast.Attribute(attr="get"):
-            # Of a dict; a queue's takes no name.
+            # The method of a dict; that of a queue takes no string.
             first = call.args[0] if call.args else None
             return isinstance(first, ast.Constant) and isinstance(first.value, str)
     return False
 
 
-# What needs brackets around it that its own place in the text does not tell of.
+# Expressions that need brackets, which are not a part of their nodes.
 _LOOSE: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
 _LOOSER: Final = (*_LOOSE, ast.IfExp, ast.Lambda)
 
@@ -67,7 +67,7 @@ def quoted(document: Document, node: ast.expr, within: bool = False) -> syntax.Q
 
 
 def quoted_fragments(document: Document, fragments: Fragments) -> syntax.Quoted:
-    """Any fragments, as one expression."""
+    """The expression of some fragments."""
     text = "".join(
         each if isinstance(each, str) else document.text[each.start : each.end]
         for each in fragments
@@ -76,7 +76,7 @@ def quoted_fragments(document: Document, fragments: Fragments) -> syntax.Quoted:
 
 
 def fragments_of(text: syntax.Text) -> Fragments:
-    """A text with the places of what is quoted, so that other rules may change that too."""
+    """The fragments of a text, with spans for quoted code, which other rules may change."""
     fragments: list[str | Span] = []
     for each in text:
         for fragment in (each,) if isinstance(each, str) else each.origin:
@@ -127,7 +127,7 @@ class Settled:
         line, _ = binding.after
         for node in ast.walk(home.node):
             if isinstance(node, ast.ExceptHandler) and node.name == name:
-                return False  # it is deleted at the end of the handler
+                return False  # Python deletes the name at the end of the handler
             if isinstance(node, _REPEATED) and node.lineno <= line <= (node.end_lineno or line):
                 return False
         return True

@@ -1,4 +1,4 @@
-"""The text in optax of a constructor call, and of several calls as a partition."""
+"""The optax text of a constructor call, and of several calls as a partition."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def chain(
 
     Args:
       bound: the call.
-      document: the file it stands in.
+      document: the file of the call.
       name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
-        returns the expression for this module in the file. It is asked for those that are needed.
+        returns the expression for this module in the file; called for modules that are needed.
       injected: the hyper-parameters that are given with each step: they stand in
-        ``opt_state.hyperparams``. One that the call does not give starts with its default, and a
+        ``opt_state.hyperparams``. One that the call does not state starts with its default, and a
         learning rate with 0.
       plain: write optax's namesake where there is one, although that changes the numbers.
-      states_decay: say a weight decay that is 0, so that the state is that with another one.
+      states_decay: write a weight decay that is 0, so that the state has the usual structure.
 
     Raises:
       ValueError: ``refusal`` has a reason why there is no such text.
@@ -46,7 +46,7 @@ def chain(
 
 
 def _of_call(expression: Expression, bound: Bound, injected: Collection[str]) -> ast.expr:
-    """The expression for one call, with what is injected around it."""
+    """The expression for one call, with the injection of hyper-parameters around it."""
     if not injected:
         return expression.chain(bound, {}, None)
     injecting = expression.injecting()
@@ -97,7 +97,7 @@ def _filter_refusal(node: ast.expr) -> str:
 
 
 def _filter_acts(node: ast.expr) -> bool:
-    """True if making a filter may do more than give a value."""
+    """True if making a filter may have an effect."""
     if isinstance(node, ast.Lambda):
         return any(may_act(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each)
     return may_act(node)
@@ -121,13 +121,12 @@ def partition(
     plain: bool = False,
     states_decay: bool = False,
 ) -> Fragments:
-    """An ``optax.partition`` in which what no filter selects keeps every bit.
+    """An ``optax.partition`` in which parameters that no filter selects keep every bit.
 
     Args:
-      parts: those of the ``MultiOptimizer``, in their order; the only one of a focus.
-      document: the file they stand in.
-      name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
-        returns the expression for this module in the file. It is asked for those that are needed.
+      parts: the parts of the ``MultiOptimizer``, in their order; for a focus, its only part.
+      document: the file of the calls.
+      name_of: as for ``chain``.
       plain: write optax's namesakes where there are any, although that changes the numbers.
       states_decay: as for ``chain``.
 

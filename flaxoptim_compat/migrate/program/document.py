@@ -1,4 +1,4 @@
-"""One file to read: its Python, parsed, and where each node stands in the text."""
+"""One file: its Python, parsed, and where each node stands in the text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 # Rules walk the tree recursively.
 _MOST_NESTED = 800
-_TOO_DEEP = "it is nested too deeply"
+TOO_DEEP = "the code is nested too deeply"
 # Fields that hold no nodes, or none but operators and contexts, which are shared.
 _PLAIN_FIELDS = {
     *("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs"),
@@ -36,7 +36,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
 FIELDS = _Fields()
 
 
-class _Seen(NamedTuple):
+class _TreeWalk(NamedTuple):
     """The result of one walk over a tree, from the outermost nodes to the innermost."""
 
     parents: dict[ast.AST, ast.AST]
@@ -56,8 +56,8 @@ class Document:
       tree: ``ast.parse`` of the text.
       module: the dotted name under which other files of the project import it; "" if none can.
       is_package: whether it is the ``__init__.py`` of that module.
-      magics: what stands in a notebook in place of some of these lines, by their numbers.
-      quoted: annotations in quotes, as expressions; of those that name what may be gone.
+      magics: the magics of a notebook that some lines stand for, by the numbers of these lines.
+      quoted: the expressions of annotations in quotes that name what may be gone.
     """
 
     path: Path
@@ -70,7 +70,7 @@ class Document:
 
     @property
     def is_gin(self) -> bool:
-        """True for a file of gin, which has names of Python in it but is not Python."""
+        """True for a file of gin, which names objects of Python but is not Python."""
         return self.path.suffix == ".gin"
 
     @functools.cached_property
@@ -112,8 +112,8 @@ class Document:
 
     @property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """The node around each node; of operators and contexts, which are shared, none is kept."""
-        return self._seen.parents
+        """The node around each node; operators and contexts, which are shared, have none."""
+        return self._walk.parents
 
     @functools.cached_property
     def nodes(self) -> list[ast.AST]:
@@ -122,28 +122,28 @@ class Document:
 
     def of_kind(self, kind: type[Node]) -> Sequence[Node]:
         """All nodes of one kind, those outside before those inside."""
-        found: Sequence[Node] = self._by_kind.get(kind, ())
-        return found
+        nodes: Sequence[Node] = self._by_kind.get(kind, ())
+        return nodes
 
     @functools.cached_property
     def _by_kind(self) -> dict[type[ast.AST], Any]:
-        found: dict[type[ast.AST], list[ast.AST]] = {}
+        by_kind: dict[type[ast.AST], list[ast.AST]] = {}
         for node in self.nodes:
-            found.setdefault(type(node), []).append(node)
-        return found
+            by_kind.setdefault(type(node), []).append(node)
+        return by_kind
 
     @property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The import statements, wherever they stand."""
-        return self._seen.imports
+        return self._walk.imports
 
     @property
     def is_too_deep(self) -> bool:
         """True if its nodes are nested too deeply for a recursive walk over the tree."""
-        return self._seen.depth > _MOST_NESTED
+        return self._walk.depth > _MOST_NESTED
 
     @functools.cached_property
-    def _seen(self) -> _Seen:
+    def _walk(self) -> _TreeWalk:
         parents: dict[ast.AST, ast.AST] = {}
         imports: list[ast.Import | ast.ImportFrom] = []
         depth = 0
@@ -165,7 +165,7 @@ class Document:
                         parents[child] = node
                         below.append(child)
             level = below
-        return _Seen(parents, imports, depth)
+        return _TreeWalk(parents, imports, depth)
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that a node is a part of."""
@@ -174,15 +174,15 @@ class Document:
         return node
 
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The statements among which one stands."""
+        """The block of statements in which a statement stands."""
         parent = self.parents[statement]
         blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
         return next(each for each in blocks if isinstance(each, list) and statement in each)
 
     def line_end(self, offset: int) -> int:
         """The offset at which the line of a place ends."""
-        found = self.text.find("\n", offset)
-        return len(self.text) if found < 0 else found
+        end = self.text.find("\n", offset)
+        return len(self.text) if end < 0 else end
 
     def first_line(self, statement: ast.stmt) -> int:
         """The line, counted from 1, on which a statement or the first of its decorators starts."""
@@ -205,7 +205,7 @@ class Document:
         return not self.before(statement).strip() and behind[:1] in ("", "#")
 
     def place(self, node: ast.expr | ast.stmt) -> str:
-        """The place of a node, for somebody who knows the folder."""
+        """The place of a node in a message: the name of the file, and the line."""
         return f"{self.path.name}:{node.lineno}"
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
@@ -237,8 +237,8 @@ class Unparsable(Exception):
     """Text that is no Python.
 
     Args:
-      line: where, from 1.
-      message: why.
+      line: the line of the error, from 1; 0 if it is not known.
+      message: the reason.
     """
 
     def __init__(self, line: int, message: str) -> None:
@@ -248,18 +248,18 @@ class Unparsable(Exception):
 
 
 def parse(text: str) -> ast.Module:
-    """Parse a module; nothing is said of what Python only warns about.
+    """The syntax tree of a module, without the warnings of Python.
 
     Raises:
-      Unparsable: it is no Python of this version, or nested too deeply for its parser.
+      Unparsable: the text is no Python of this version, or nested too deeply for its parser.
     """
     if not parser_survives(text):
-        raise Unparsable(0, _TOO_DEEP)
+        raise Unparsable(0, TOO_DEEP)
     try:
         with warnings_ignored():
             return ast.parse(text)
     except SyntaxError as error:
         raise Unparsable(error.lineno or 0, error.msg) from error
     except (RecursionError, MemoryError, ValueError) as error:
-        # What Python's parser says of it depends on what is nested.
-        raise Unparsable(0, _TOO_DEEP) from error
+        # The error of Python's parser depends on the kind of code that is nested.
+        raise Unparsable(0, TOO_DEEP) from error

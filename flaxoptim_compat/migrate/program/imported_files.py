@@ -1,4 +1,4 @@
-"""The file of a program that an import means; nothing else works that out."""
+"""The files of a program that imports name; other modules ask this one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def package_of(module: str, is_package: bool) -> str:
 
     Args:
       module: the dotted name of the file.
-      is_package: whether it is the ``__init__.py`` of that.
+      is_package: whether the file is the ``__init__.py`` of that module.
     """
     return module if is_package else module.rpartition(".")[0]
 
@@ -23,11 +23,11 @@ def absolute(name: str, package: str) -> str | None:
     """A name as it stands in an import statement, without the dots of a relative import.
 
     Args:
-      name: with as many dots before it as stand there.
-      package: where it stands.
+      name: the name, with the dots of a relative import before it.
+      package: the package of the file with the import.
 
     Returns:
-      None if the dots lead out of what is known.
+      None if the dots lead out of the known packages.
     """
     below = name.lstrip(".")
     level = len(name) - len(below)
@@ -44,13 +44,13 @@ def meant(name: str, module: str, is_package: bool, modules: Container[str]) -> 
     """The module of the program that an import means.
 
     Args:
-      name: what is imported, with the dots of a relative import before it.
-      module: that of the file with the import; "" if it has none.
+      name: the imported name, with the dots of a relative import before it.
+      module: the module of the file with the import; "" if it has none.
       is_package: whether this file is the ``__init__.py`` of its module.
-      modules: those of the program.
+      modules: the modules of the program.
 
     Returns:
-      None if it is of elsewhere.
+      None if the name is not of the program.
     """
     package = package_of(module, is_package)
     if name.startswith("."):
@@ -73,8 +73,8 @@ def in_one_tree(module: str, other: str) -> bool:
     """True if one file may run another one by its name, although no import names it.
 
     Args:
-      module: that of the file which may run it; with no dots, it is above all files.
-      other: that of the other file.
+      module: the module of the file that may run the other; without dots, it is above all files.
+      other: the module of the other file.
     """
     top, dot, _ = module.partition(".")
     return not dot or other.partition(".")[0] == top
@@ -113,23 +113,23 @@ def imported_names(
     Args:
       imported: for each file the files that it imports.
     """
-    found: dict[Document, set[str]] = {each: set() for each in imported}
+    names: dict[Document, set[str]] = {each: set() for each in imported}
     for document, modules in imported.items():
         for node in document.imports:
             if isinstance(node, ast.ImportFrom):
                 module = modules.get("." * node.level + (node.module or ""))
                 if module is not None:
-                    found[module].update(alias.name for alias in node.names)
-    return found
+                    names[module].update(alias.name for alias in node.names)
+    return names
 
 
 def files_by_name(
     call: ast.Call, document: Document, documents: Iterable[Document]
 ) -> list[Document]:
-    """The files that a call of ``import_module`` may import, as far as is written out which.
+    """The files that a call of ``import_module`` may import, as far as the text tells.
 
     Args:
-      call: its first argument is the name, or what makes it when the program runs.
+      call: the call, whose first argument is the name, or computes it.
       document: the file with the call.
       documents: the files of the program.
     """
@@ -166,7 +166,7 @@ def _pattern(name: ast.expr) -> str:
 
 
 def import_names(document: Document) -> Iterator[str]:
-    """The modules that the imports of a file name, and what may be one: relative with dots."""
+    """The names in the imports of a file that may be modules; relative ones begin with dots."""
     for node in document.imports:
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS, Mentions, has
 
 Node = TypeVar("Node")
 
-# Of more files, only those are read together that may have to do with optimizers.
+# In larger groups, only files that may have to do with optimizers are read together.
 _MOST_TOGETHER = 1_000
 
 
@@ -25,10 +25,10 @@ class ProgramFile(NamedTuple):
     """One file of the program, with what is known of it so far.
 
     Args:
-      file: where it is.
-      mentions: what it may have to do with.
-      words: those of its words, as bytes, that modules of the program are called.
-      imports: the names in its import statements; None: it was not parsed.
+      file: the file.
+      mentions: flags for what the file may have to do with.
+      words: the words of the file, as bytes, that are last names of modules of the program.
+      imports: the names in its import statements; None: the file was not parsed.
     """
 
     file: FoundFile
@@ -38,15 +38,14 @@ class ProgramFile(NamedTuple):
 
 
 class Links:
-    """The files that are to be read together: those that imports connect.
+    """The files that are to be read together, since imports connect them.
 
-    A file that names nothing in question is parsed only if it stands between others: if a file with
-    optimizers imports it, whose functions may be given one, or if it imports such a file, which may
-    give it one. Both are meant however far.
+    A file that names nothing that is gone is parsed only if it may get an optimizer: a file with
+    optimizers imports it, directly or through other files, or it imports such a file.
 
     Args:
       files: all files.
-      imports_of: parses the file of a number, and says what its import statements name.
+      imports_of: parses the file with a number, and returns the names in its import statements.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class Links:
             self._named.setdefault(program_file.file.module, set()).add(number)
         self._fixtures = {n for n, each in enumerate(files) if each.file.path.stem == "conftest"}
         self._with_optimizers = {n for n, each in enumerate(files) if each.mentions.optimizers}
-        # What each parsed file imports.
+        # {a parsed file: the files that it imports}
         self._imported: dict[int, set[int]] = {}
         for number, program_file in enumerate(files):
             if program_file.imports is not None:
@@ -67,41 +66,41 @@ class Links:
         self.near = self._reached() | self._reaching()
 
     def groups(self) -> list[list[int]]:
-        """All files that are to be read, those together in one list that imports connect."""
+        """The groups of files that are to be read together."""
         named = {n for n, each in enumerate(self._files) if each.imports is not None}
         along: dict[int, set[int]] = {each: set() for each in named | self.near}
         for number, others in [*self._imported.items(), *self._meeting_in_checkpoints().items()]:
             if number in along:
                 along[number] |= others & along.keys()
-        found: list[list[int]] = []
+        groups: list[list[int]] = []
         for group in _components(along):
             alone = group - self.near if len(group) > _MOST_TOGETHER else frozenset()
-            found += [[each] for each in alone]
-            found.append(sorted(group - alone))
-        return sorted(filter(None, found))
+            groups += [[each] for each in alone]
+            groups.append(sorted(group - alone))
+        return sorted(filter(None, groups))
 
     def _look(self, number: int, names: Collection[str]) -> set[int]:
-        """Note what a file imports."""
+        """Note the files that a file imports or runs, and return them."""
         file, mentions = self._files[number][:2]
-        found = self._fixtures_above(number)
+        imported = self._fixtures_above(number)
         for name in names:
             full = meant(name, file.module, file.is_package, self._named)
-            found |= self._named[full] if full is not None else set()
+            imported |= self._named[full] if full is not None else set()
         if mentions.others:
-            found |= {
+            imported |= {
                 each
                 for each in self._with_optimizers
                 if in_one_tree(file.module, self._files[each].file.module)
             }
-        self._imported[number] = found - {number}
+        self._imported[number] = imported - {number}
         return self._imported[number]
 
     def _imports(self, number: int) -> set[int]:
-        found = self._imported.get(number)
-        return self._look(number, self._imports_of(number)) if found is None else found
+        imported = self._imported.get(number)
+        return self._look(number, self._imports_of(number)) if imported is None else imported
 
     def _reached(self) -> set[int]:
-        """The files with optimizers, and what they import."""
+        """The files with optimizers, and the files that they import, directly or not."""
         waiting = sorted(self._with_optimizers)
         seen = {*waiting}
         for number in waiting:
@@ -111,7 +110,7 @@ class Links:
         return seen
 
     def _reaching(self) -> set[int]:
-        """The files with optimizers, and what imports them."""
+        """The files with optimizers, and the files that import them, directly or not."""
         seen = {*self._with_optimizers}
         new = seen
         while new:
@@ -146,17 +145,18 @@ class Links:
 
     def _meeting_in_checkpoints(self) -> dict[int, set[int]]:
         """The files of a folder of which one may restore what another one saves."""
-        found: dict[int, set[int]] = {}
+        meeting: dict[int, set[int]] = {}
         last: dict[Path, int] = {}
         for number in sorted(self._with_optimizers):
             program_file = self._files[number]
             if program_file.mentions.checkpoints:
-                found[number] = {last.get(program_file.file.path.parent, number)}
+                meeting[number] = {last.get(program_file.file.path.parent, number)}
                 last[program_file.file.path.parent] = number
-        return found
+        return meeting
 
 
-# Who runs files by their names may run any of its tree, and who runs text any that imports connect.
+# A file that runs others by their names may run any file of its tree; a file that runs text may run
+# any file that imports connect.
 _RUNS_TEXT = ("exec",)
 
 
@@ -202,23 +202,23 @@ class Processes:
                     if self.connected[each] == number
                     or (by_name and in_one_tree(document.module, each.module))
                 }
-            # Whoever imports a file runs the packages around it.
+            # An import of a file runs the packages around it.
             around = document.module
             while around := around.rpartition(".")[0]:
                 if around in packages:
                     others.add(packages[around])
-            # What pytest gives to a test comes from the folders above.
+            # pytest gives a test the fixtures of the folders above.
             others |= {each for each in fixtures if each.path.parent in document.path.parents}
 
     def together_with(self, document: Document) -> frozenset[Document]:
-        """The files that can run in one process with this one, which is among them."""
-        found = self._together.get(document)
-        if found is None:
-            found = _reached(_reached([document], self._importers), self._imports)
-            # Of many files it is the same set, and is kept once.
-            found = self._sets.setdefault(found, found)
-            self._together[document] = found
-        return found
+        """The files that can run in one process with a file, which is among them."""
+        together = self._together.get(document)
+        if together is None:
+            together = _reached(_reached([document], self._importers), self._imports)
+            # Many files have the same set, which is kept once.
+            together = self._sets.setdefault(together, together)
+            self._together[document] = together
+        return together
 
 
 def _reached(start: Collection[Node], along: Mapping[Node, Collection[Node]]) -> frozenset[Node]:

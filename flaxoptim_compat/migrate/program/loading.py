@@ -1,4 +1,4 @@
-"""The files that a run is about, each as a document or with the reason why it is none."""
+"""The files of a run: found, and loaded as documents or refused with a reason."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from flaxoptim_compat.atomic import unfinished
 from flaxoptim_compat.catalogue import MODULES
-from flaxoptim_compat.migrate.program.document import Document, Unparsable, parse
+from flaxoptim_compat.migrate.program.document import TOO_DEEP, Document, Unparsable, parse
 from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import Origin, Place, Unreadable, decode
 
 SUFFIXES = (".py", ".pyi", ".ipynb", ".gin")
-# Folders of what is installed or built. Those of virtual environments are known by pyvenv.cfg.
+# Folders of installed or built code. A virtual environment is recognised by its pyvenv.cfg.
 _NOT_THE_PROGRAM = {
     "__pycache__",
     "build",
@@ -33,9 +33,9 @@ _NOT_THE_PROGRAM = {
 _VENDORED = {"_vendor", "_vendored", "third_party", "vendor", "vendored"}
 _OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
 EXCLUDED = "excluded by the settings"
-# What a rewrite that was killed has left of a source.
+# The names of files that a killed rewrite leaves.
 UNFINISHED = unfinished(r".+\.(?:py|pyi|ipynb|gin)")
-# How the file is called that a rewrite has until it ends. Hidden, so that nothing looks into it.
+# The name of the journal of a rewrite; hidden, so that nothing looks into it.
 JOURNAL = ".flaxoptim-compat-before"
 
 
@@ -43,10 +43,10 @@ class FoundFile(NamedTuple):
     """One file to read.
 
     Args:
-      path: as it is shown: below the path that the user named.
-      module: its dotted name below the folder that was named; no two files have the same.
-      is_package: whether it is the ``__init__.py`` of that module.
-      off_limits: why ``rewrite`` leaves it alone; "" if its place is no reason.
+      path: the path for people: below the path that the user named.
+      module: the dotted name below the root of the run; no two files have the same.
+      is_package: whether the file is the ``__init__.py`` of that module.
+      off_limits: why ``rewrite`` leaves the file alone; "" if its place is no reason.
     """
 
     path: Path
@@ -56,11 +56,11 @@ class FoundFile(NamedTuple):
 
 
 class FoundFiles:
-    """The files, in a fixed order, and what was not looked into.
+    """The files below some paths, in a fixed order, and what was not entered or read.
 
     Args:
       paths: files and folders.
-      is_excluded: what the user's settings leave out.
+      is_excluded: whether the user's settings leave a path out.
     """
 
     def __init__(self, paths: Iterable[Path], is_excluded: Callable[[Path], bool]) -> None:
@@ -68,7 +68,7 @@ class FoundFiles:
         self.left_out: list[tuple[Path, str]] = []
         self.unreadable: list[tuple[Path, str]] = []
         self.unfinished: list[Path] = []
-        # The folders that have one.
+        # The folders that have a journal.
         self.journals: list[Path] = []
         self._is_excluded = is_excluded
         self._seen: set[str] = set()
@@ -110,21 +110,21 @@ class FoundFiles:
             return
         if folder.name in _NOT_THE_PROGRAM or os.path.exists(folder / "pyvenv.cfg"):
             if folder.name != "__pycache__":
-                self.left_out.append((folder, "not a part of the program, by its name"))
+                self.left_out.append((folder, "by its name, the folder is no part of the program"))
         elif self._is_excluded(folder):
             self.left_out.append((folder, EXCLUDED))
         else:
             self._walk(folder, top)
 
     def _link(self, path: Path, top: Path) -> None:
-        """A link leads to what is seen anyway, or away from what was named."""
+        """Note a link that leads out of the path that the user named."""
         target = Path(os.path.realpath(path))
         is_inside = target.is_relative_to(os.path.realpath(top))
         if not is_inside and (path.name.endswith(SUFFIXES) or os.path.isdir(target)):
             self.left_out.append((path, f"a link to {target}"))
 
     def _add_unless_excluded(self, path: Path, is_link: bool) -> None:
-        # Also if it is named, since it may be pre-commit that names it.
+        # The settings count for a named file too, since pre-commit names all files.
         if self._is_excluded(path):
             self.left_out.append((path, EXCLUDED))
         else:
@@ -137,7 +137,7 @@ class FoundFiles:
             return
         self._seen.add(key)
         module, is_package = _module(path, self._root)
-        off_limits = "it is a link" if is_link else _why_off_limits(path)
+        off_limits = "the file is a link" if is_link else _why_off_limits(path)
         self.files.append(FoundFile(path, module, is_package, off_limits))
 
 
@@ -148,14 +148,15 @@ def _why_no_file(path: Path) -> str:
         return "there is no such file or folder"
     except OSError as error:
         return error.strerror or str(error)
-    return "it is a link to nothing" if stat.S_ISLNK(status.st_mode) else "it is no file"
+    is_link = stat.S_ISLNK(status.st_mode)
+    return "the path is a link to nothing" if is_link else "the path is no regular file"
 
 
 def _root_of(paths: Iterable[Path]) -> Path:
-    """The folder that the names of modules start below.
+    """The folder below which the names of modules start.
 
-    It is the current one if all is in there, else the one that all is in; if that is a package,
-    the first above it that is none.
+    The folder is the current one if all paths are in there, else the one that all paths are in; if
+    that is a package, the first folder above that is none.
     """
     folders = [
         Path(os.path.abspath(path if os.path.isdir(path) else path.parent)) for path in paths
@@ -180,25 +181,25 @@ def _why_off_limits(path: Path) -> str:
     """The reason why the place of a file keeps it from being rewritten; "" if it does not."""
     absolute = Path(os.path.abspath(path))
     if _OPTIM.search(absolute.as_posix()):
-        return "it is a copy of flax.optim itself"
+        return "the file is a copy of flax.optim itself"
     here = Path.cwd()
-    # What stands above the project says nothing of it.
+    # The folders above the project say nothing about the file.
     below = absolute.relative_to(here) if absolute.is_relative_to(here) else path
     vendored = next((each for each in below.parts[:-1] if each in _VENDORED), "")
-    return f"it is a copy of other people's code, in {vendored}" if vendored else ""
+    return f"the file is a copy of other people's code, in {vendored}" if vendored else ""
 
 
 _BETWEEN = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 def parse_gin(text: str) -> ast.Module:
-    """The statements of gin as a module of as many ``pass``: rules for Python find nothing in it.
+    """A module with a ``pass`` for each statement of gin, in which rules for Python find nothing.
 
     Args:
-      text: of the file.
+      text: the text of the file.
 
     Raises:
-      Unparsable: gin could not read it either.
+      Unparsable: gin could not read the text either.
     """
     body: list[ast.stmt] = []
     first: tuple[int, int] | None = None
@@ -230,13 +231,13 @@ class Loaded:
     """A file that was read.
 
     Args:
-      file: where it is.
-      source: its bytes.
-      document: its Python.
-      origin: the way between the two.
-      off_limits: why ``rewrite`` leaves it alone; "" if it does not.
-      broken: the cells of a notebook that are no Python.
-      unknown: what is named in cells of other languages.
+      file: the file.
+      source: the bytes of the file.
+      document: the Python of the file.
+      origin: the way between the bytes and the Python.
+      off_limits: why ``rewrite`` leaves the file alone; "" if it does not.
+      broken: the cells of a notebook that are no Python, and why.
+      unknown: the cells of other languages that name flax.optim.
     """
 
     file: FoundFile
@@ -249,10 +250,10 @@ class Loaded:
 
 
 def load(file: FoundFile, source: bytes) -> Loaded:
-    """Read a file of Python or of gin, or a notebook.
+    """The document of a file of Python or gin, or of a notebook.
 
     Raises:
-      Unreadable: it is none of them.
+      Unreadable: the file is none of these; the message says why.
     """
     origin: Origin
     magics: dict[int, str] = {}
@@ -264,7 +265,7 @@ def load(file: FoundFile, source: bytes) -> Loaded:
         origin = python = decode(source)
         text, broken, unknown = python.text, [], []
         off_limits = (
-            "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
+            "" if python.encoding == "utf-8" else f"the file is in {python.encoding}, not in UTF-8"
         )
     try:
         tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
@@ -272,18 +273,18 @@ def load(file: FoundFile, source: bytes) -> Loaded:
         raise Unreadable(str(error)) from error
     document = Document(file.path, text, tree, file.module, file.is_package, magics)
     if document.is_too_deep:
-        raise Unreadable("it is nested too deeply")
+        raise Unreadable(TOO_DEEP)
     off_limits = file.off_limits or off_limits or _why_not_written(file, source)
     if broken:
-        off_limits = off_limits or "a cell of it is no Python"
+        off_limits = off_limits or "a cell of the notebook is no Python"
     return Loaded(file, source, document, origin, off_limits, broken, unknown)
 
 
 def check_rewritten(loaded: Loaded, source: bytes) -> None:
-    """See that a text of Python, which is known to be that, comes out of new bytes of a file.
+    """Raise unless the new bytes of a file can be read again.
 
     Raises:
-      Unreadable: it does not.
+      Unreadable: they cannot.
     """
     if isinstance(loaded.origin, Notebook) or loaded.document.is_gin:
         load(loaded.file, source)
@@ -294,40 +295,40 @@ def check_rewritten(loaded: Loaded, source: bytes) -> None:
 def _why_not_written(file: FoundFile, source: bytes) -> str:
     head = b"\n".join(source.split(b"\n", 10)[:10])
     if file.path.suffix != ".ipynb" and _GENERATED.search(head):
-        return "it is generated, as its first lines say"
-    return "it is read-only" if is_read_only(file.path) else ""
+        return "the file is generated, as its first lines say"
+    return "the file is read-only" if is_read_only(file.path) else ""
 
 
 def is_read_only(path: Path) -> bool:
-    """True if the permissions of a file say that it is not to be written to."""
+    """True if the permissions of a file forbid to write to it."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
         return False
-    # root may write into everything, but a file without the bit is not meant to be.
+    # root may write into every file, but a file without the bit is not meant to be written.
     is_writable = mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     return not is_writable or not os.access(path, os.W_OK)
 
 
-# In bytes of their sources. A parsed file takes up to a hundred times as much memory.
+# The bytes of sources whose documents wait. A document takes up to a hundred times as much memory.
 MOST_WAITING = 5_000_000
 
 
 class Waiting:
-    """Files by their numbers, as many as there is room for."""
+    """Loaded files that wait until they are needed, as many as there is room for."""
 
     def __init__(self) -> None:
         self._loaded: dict[int, Loaded] = {}
         self._room = MOST_WAITING
 
     def keep(self, number: int, loaded: Loaded) -> None:
-        """Keep a file if there is room; else it is to be read again when it is needed."""
+        """Keep a file if there is room; else it has to be read again."""
         if len(loaded.source) <= self._room:
             self._room -= len(loaded.source)
             self._loaded[number] = loaded
 
     def take(self, number: int) -> Loaded | None:
-        """A file, which is not kept any more; None if there was no room for it."""
+        """Remove a file and return it; None if there was no room for it."""
         loaded = self._loaded.pop(number, None)
         if loaded is not None:
             self._room += len(loaded.source)

@@ -25,7 +25,7 @@ ENTRY = (
     r"""|\[\s*['"]state['"]\s*\]\s*\[\s*['"]step['"]\s*\]"""
 )
 _ENTRY = re.compile(ENTRY.encode())
-# What runs files that no import names.
+# Names of functions that run files which no import names.
 RUNS_OTHERS = ("import_module", "__import__", "module_from_spec", "run_path", "run_module")
 # In a notebook, lines start with a quotation mark.
 _IMPORTED = re.compile(rb'^[ \t\f"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTILINE)
@@ -35,10 +35,10 @@ class Mentions(NamedTuple):
     """Flags for what a file may have to do with.
 
     Args:
-      optimizers: optimizers of flax.optim.
-      checkpoints: saving or reading checkpoints of flax.
-      others: running files that no import names.
-      old: a name or a method that is gone, if it is one of an optimizer or not.
+      optimizers: the file may use optimizers of flax.optim.
+      checkpoints: the file may write or read checkpoints of flax.
+      others: the file may run files that no import names.
+      old: the file may use a name or a method that is gone, of optimizers or not.
     """
 
     optimizers: bool = False
@@ -48,7 +48,7 @@ class Mentions(NamedTuple):
 
 
 def mentions_in(source: bytes) -> Mentions:
-    """Search the bytes of a file for what it may have to do with.
+    """The flags of a file, from a search in its bytes.
 
     Args:
       source: the content of the file.
@@ -62,7 +62,7 @@ def mentions_in(source: bytes) -> Mentions:
 
 def has_word(words: tuple[str, ...], source: bytes) -> bool:
     """True if one of these words stands in a text by itself."""
-    # Most texts have none of them in them, which is seen much faster.
+    # Most texts have none of the words, which a plain search sees much faster.
     there = tuple(each for each in words if each.encode() in source)
     return bool(there) and bool(_pattern(there).search(source))
 
@@ -73,7 +73,7 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[bytes]:
 
 
 def may_use_optimizers(text: str) -> bool:
-    """True if a file may make optimizers, ask them or their checkpoints for something, or run any.
+    """True if a file may make or use optimizers or their checkpoints, or run other files.
 
     Args:
       text: the content of the file.
@@ -88,7 +88,7 @@ def may_use_optimizers(text: str) -> bool:
 
 
 def _names_optimizers(source: bytes) -> bool:
-    """True if a text has a name of flax.optim, or asks something for what an optimizer has."""
+    """True if a text has a name of flax.optim, or reads an attribute that optimizers have."""
     if has_word(_WORDS, source) or _MARK.search(source):
         return True
     return b"optim" in source.lower() and bool(_TARGET.search(source))

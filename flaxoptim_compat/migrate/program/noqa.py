@@ -1,4 +1,4 @@
-"""``# noqa``: which lines are not to be reported, and by which rules."""
+"""``# noqa`` comments: the lines that are not reported, by rule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ignored_lines(text: str) -> dict[int, frozenset[str]]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, int, frozenset[str]]]:
-    """The lines from and to which each comment counts, and its codes."""
+    """The first and the last line for which each comment counts, and its codes."""
     first = 0
     waiting: list[tuple[int, frozenset[str]]] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -54,7 +54,7 @@ def _codes(comment: str) -> frozenset[str]:
     if match is None:
         return frozenset()
     if match["codes"] is None:
-        # A colon with something else behind it is no bare noqa to ruff either.
+        # For ruff too, a colon with other text behind it is no bare noqa.
         return frozenset() if comment[match.end() :].lstrip().startswith(":") else _ALL
     return frozenset(re.split(r"[\s,]+", match["codes"].upper()))
 
@@ -63,8 +63,8 @@ class Ignored(Mapping[int, frozenset[str]]):
     """The codes that are not reported in a file, line by line and in all of it.
 
     Args:
-      lines: by line, as its comments say.
-      everywhere: in every line, as the settings say.
+      lines: the codes of comments, by line.
+      everywhere: the codes of the settings, which count for every line.
     """
 
     def __init__(self, lines: Mapping[int, frozenset[str]], everywhere: frozenset[str]) -> None:

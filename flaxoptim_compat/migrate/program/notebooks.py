@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flaxoptim_compat.migrate.program.document import Document, Unparsable, parse
+from flaxoptim_compat.migrate.program.document import TOO_DEEP, Document, Unparsable, parse
 from flaxoptim_compat.migrate.program.source_text import (
     Place,
     Unreadable,
@@ -58,22 +58,23 @@ def code_cells(text: str) -> list[RawCell]:
     """The code cells of a notebook.
 
     Raises:
-      Unreadable: it is no notebook of format 4, or not one of Python.
+      Unreadable: the text is no notebook of format 4, or no notebook of Python.
     """
     try:
         notebook = json.loads(text, strict=False)
     except ValueError as error:
-        raise Unreadable(f"it is not JSON: {error}") from error
+        raise Unreadable(f"the file is not JSON: {error}") from error
     except RecursionError as error:
-        raise Unreadable("it is nested too deeply") from error
+        raise Unreadable(TOO_DEEP) from error
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise Unreadable(
-            "it is no notebook of format 4; jupyter nbconvert --to notebook makes one of an older"
+            "the file is no notebook of format 4; convert an older one with jupyter nbconvert --to"
+            " notebook"
         )
     language = _language(notebook.get("metadata"))
     if "python" not in language.lower():
-        raise Unreadable(f"the language is {language}")
-    # Of a key that is there twice the last counts, as for json.
+        raise Unreadable(f"the language of the notebook is {language}")
+    # If a key is there twice, the last one counts, as for json.
     cells = {key: start for key, _, start, _ in _members(text, _skip(text, 0))}["cells"]
     return [
         _code_cell(text, number, start)
@@ -94,12 +95,12 @@ def _code_cell(text: str, number: int, at: int) -> RawCell:
 
 
 def _language(metadata: Any) -> str:
-    found: list[Any] = []
+    languages: list[Any] = []
     if isinstance(metadata, dict):
         for section, key in (("kernelspec", "language"), ("language_info", "name")):
             part = metadata.get(section)
-            found.append(part.get(key) if isinstance(part, dict) else None)
-    return next((each for each in found if isinstance(each, str) and each), "python")
+            languages.append(part.get(key) if isinstance(part, dict) else None)
+    return next((each for each in languages if isinstance(each, str) and each), "python")
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, Any, int, int]]:
@@ -133,7 +134,7 @@ def _skip(text: str, at: int) -> int:
     return match.end()
 
 
-# %%bash and the like hold another language; of these the lines below the first are Python.
+# Below these cell magics there is Python; other cell magics, as %%bash, hold another language.
 _PYTHON_CELLS = {"capture", "prun", "time", "timeit"}
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
 _STATEMENT = re.compile(r"([ \t]*)[%!?].*")
@@ -142,17 +143,17 @@ _HELP = re.compile(r"([ \t]*)[%\w.*\[\]]+\?\??[ \t]*;?[ \t]*")
 
 
 class MaskedCell:
-    """The text of a cell in which each line that is no Python is a harmless one.
+    """The text of a cell, with a harmless line in place of each line that is no Python.
 
-    Lines keep their numbers. In place of a magic stands a ``0``, so that a block of nothing else
-    is still a block, and a comment that says which one it was.
+    Lines keep their numbers. In place of a magic stands a ``0``, so that a block of magics is still
+    a block, and a comment with the number of the magic.
 
     Args:
-      number: of the cell in the notebook.
-      source: its text.
+      number: the number of the cell in the notebook.
+      source: the text of the cell.
 
     Raises:
-      Unreadable: what is left is no Python.
+      Unreadable: without its magics, the cell is no Python.
     """
 
     def __init__(self, number: int, source: str) -> None:
@@ -175,7 +176,7 @@ class MaskedCell:
         self.text = self._parsable(lines)
 
     def unmasked(self, text: str) -> str | None:
-        """The text with the magics again; None if one has got lost."""
+        """The text with the magics again; None if a magic has got lost."""
         for mask, original in self._masked.items():
             if text.count(mask) != 1:
                 return None
@@ -197,11 +198,11 @@ class MaskedCell:
                 self._mask(lines, index, kept)
             else:
                 if Document(Path(), text, tree).is_too_deep:
-                    raise Unreadable("it is nested too deeply")
+                    raise Unreadable(TOO_DEEP)
                 return text
 
     def _mask(self, lines: list[str], index: int, kept: str) -> None:
-        """Hide a line behind what is kept of it, and those that continue it."""
+        """Mask a line, with the lines that continue it, behind the part that is kept."""
         continues = lines[index].endswith("\\")
         self._hide(lines, index, f"{kept}0")
         while continues and index + 1 < len(lines):
@@ -216,7 +217,7 @@ class MaskedCell:
 
 
 def foreign_names(source: str) -> Iterator[int]:
-    """The lines of a cell in another language that name flax.optim."""
+    """The numbers of lines that name flax.optim, in a cell of another language."""
     for number, line in enumerate(source.split("\n"), start=1):
         if re.search(r"\bflax\.optim\b|\bfrom\s+flax\s+import\b.*\boptim\b", line):
             yield number
@@ -250,10 +251,10 @@ class Notebook:
     comment is that of the first cell.
 
     Args:
-      source: the file.
+      source: the bytes of the file.
 
     Raises:
-      Unreadable: it is no notebook of Python.
+      Unreadable: the file is no notebook of Python.
     """
 
     def __init__(self, source: bytes) -> None:
@@ -265,7 +266,7 @@ class Notebook:
         self._json = self._json.removeprefix(self._mark)
         self.broken: list[tuple[Place, str]] = []
         self.unknown: list[tuple[Place, str]] = []
-        # What the lines were that are masked in the text.
+        # The magics that are masked, by the numbers of their lines in the text.
         self.magics: dict[int, str] = {}
         self._cells: list[_Cell] = []
         texts: list[str] = []
@@ -297,7 +298,7 @@ class Notebook:
         return masked
 
     def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
-        """The place in the notebook of one in the text."""
+        """The place in the notebook for a place in the text."""
         index = bisect.bisect_right([cell.first_line for cell in self._cells], line) - 1
         cell = self._cells[max(index, 0)]
         before = cell.first_line - 1
@@ -307,17 +308,18 @@ class Notebook:
         """The bytes of the notebook with a changed text.
 
         Raises:
-          Unwritable: it does not fall into the same cells any more.
+          Unwritable: the text does not fall into the same cells any more.
         """
-        _, *rest = _BOUNDARY.split(f"# flaxoptim-compat: cell 0\n{text}")
+        _, *parts = _BOUNDARY.split(f"# flaxoptim-compat: cell 0\n{text}")
         first = self._cells[0].raw.number if self._cells else 0
-        numbers = [int(each) or first for each in rest[::2]]
+        numbers = [int(each) or first for each in parts[::2]]
+        texts = parts[1::2]
         if numbers != [cell.raw.number for cell in self._cells] or not all(
-            each.endswith("\n") for each in rest[1::2]
+            each.endswith("\n") for each in texts
         ):
             raise Unwritable("the change goes across cells")
         result, done = [self._mark], 0
-        for cell, changed in zip(self._cells, rest[1::2], strict=True):
+        for cell, changed in zip(self._cells, texts, strict=True):
             unmasked = cell.masked.unmasked(changed[:-1])
             if unmasked is None:
                 raise Unwritable(f"the change touches a magic of cell {cell.raw.number}")
@@ -330,8 +332,8 @@ class Notebook:
         return "".join([*result, self._json[done:]]).encode()
 
     def _source(self, raw: RawCell, source: str) -> str:
-        """The JSON of a new source, in the way of the old one."""
-        # What is written all in ASCII stays so.
+        """The JSON of a new source, in the style of the old one."""
+        # A notebook that is all ASCII stays so.
         is_ascii = self._json.isascii()
         if not raw.is_list:
             return json.dumps(source, ensure_ascii=is_ascii)

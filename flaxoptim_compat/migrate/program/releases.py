@@ -1,4 +1,4 @@
-"""The versions that a program is rewritten for, and what they lack of what is written."""
+"""The versions that a program is rewritten for, and the names that they do not have yet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Form(NamedTuple):
     """A name, or a call with certain keywords, that is younger than the oldest version.
 
     Args:
-      package: whose it is.
+      package: the package that has the name.
       since: the first version that knows it.
     """
 
@@ -24,7 +24,7 @@ class Form(NamedTuple):
     since: str
 
 
-# By module:attribute, as the tables of successors have them, with keywords in brackets.
+# The keys are module:attribute, as in the tables of successors, with keywords in brackets.
 FORMS: Final = {
     "jax:process_indices": Form("jax", "0.4.33"),
     "jax:typeof": Form("jax", "0.5.3"),
@@ -62,7 +62,7 @@ FORMS: Final = {
 
 
 _ASKED = re.compile(r"([a-z]+)\s*==\s*(\d+(?:\.\d+)*)")
-# Those whose names a program uses; jaxlib goes with jax.
+# The packages whose names a program uses; jaxlib goes with jax.
 PACKAGES = ("flax", "jax", "numpy", "optax")
 
 
@@ -76,7 +76,7 @@ class Releases(NamedTuple):
     versions: tuple[tuple[str, str], ...] = ()
 
     def lacking(self, form: str) -> Form | None:
-        """The row of what is not there in these versions; None if it is there in them.
+        """The row of a form that these versions lack; None if they have the form.
 
         Args:
           form: a name as ``module:attribute``, or another key of the table.
@@ -86,7 +86,7 @@ class Releases(NamedTuple):
 
     def are_before(self, package: str, version: str) -> bool:
         """True if the version of a package is known, and older than another one."""
-        # They are released together.
+        # jax and jaxlib are released together.
         known = dict(self.versions).get(package.replace("jaxlib", "jax"))
         return known is not None and numbers(known) < numbers(version)
 
@@ -95,15 +95,15 @@ NEWEST = Releases()
 
 
 def releases(asked: Iterable[str]) -> Releases:
-    """The versions that are asked for; of other packages those that are installed.
+    """The versions that are asked for; for other packages, the installed versions.
 
     Args:
       asked: such as ``jax==0.4.30``; of two for one package the last one counts.
 
     Raises:
-      ValueError: one of them is no version of these packages, or is older than the oldest.
+      ValueError: a text is no version of these packages, or the version is too old.
     """
-    found = _installed()
+    versions = _installed()
     for each in asked:
         match = _ASKED.fullmatch(each.strip())
         if match is None or match[1] not in PACKAGES:
@@ -116,21 +116,21 @@ def releases(asked: Iterable[str]) -> Releases:
                 f"{package} {version} is older than {OLDEST[package]}, the oldest that programs are"
                 " rewritten for."
             )
-        found[package] = version
-    return Releases(tuple(sorted(found.items())))
+        versions[package] = version
+    return Releases(tuple(sorted(versions.items())))
 
 
 def _installed() -> dict[str, str]:
-    """The versions of those packages of the table that are installed beside this one.
+    """The versions of installed packages that have a form in the table.
 
-    They stand in the names of folders: importlib.metadata says the same, and to import it takes
-    longer than to read many files.
+    The names of folders have them: importlib.metadata says the same, but its import takes longer
+    than reading many files.
     """
     packages = "|".join(sorted({form.package for form in FORMS.values()}))
     installed = re.compile(rf"({packages})-(\d[^-]*)\.dist-info")
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for folder in sys.path:
         with contextlib.suppress(OSError):
             for match in filter(None, map(installed.fullmatch, os.listdir(folder or "."))):
-                found.setdefault(match[1], match[2])
-    return found
+                versions.setdefault(match[1], match[2])
+    return versions

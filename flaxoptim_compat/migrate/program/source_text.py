@@ -19,13 +19,13 @@ class Unreadable(Exception):
 
 
 class PythonFile(NamedTuple):
-    r"""The text of a file of Python and nothing else.
+    r"""The text of a Python file.
 
     Args:
-      text: with ``\n`` at the ends of lines, and without a byte order mark.
+      text: the text with ``\n`` at the ends of lines, and without a byte order mark.
       encoding: the encoding of the file.
       has_mark: whether it starts with the byte order mark of UTF-8.
-      line_ends: how each line really ends.
+      line_ends: the line end of each line in the file.
     """
 
     text: str
@@ -34,7 +34,7 @@ class PythonFile(NamedTuple):
     line_ends: tuple[str, ...]
 
     def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
-        """The place as it is: only the code of a notebook stands elsewhere than it says."""
+        """The place itself, since the text has the lines of the file."""
         return Place(line, column, end_line, end_column, 0, line)
 
     def encoded(self, text: str) -> bytes:
@@ -47,11 +47,13 @@ def decode(source: bytes) -> PythonFile:
     """Decode a Python file as Python does.
 
     Raises:
-      Unreadable: Python could not decode it either.
+      Unreadable: Python could not decode the file either.
     """
     if b"\0" in source:
         is_utf16 = source.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        raise Unreadable("it is UTF-16, which is no Python" if is_utf16 else "it holds null bytes")
+        raise Unreadable(
+            "the file is UTF-16, which is no Python" if is_utf16 else "the file holds null bytes"
+        )
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
         text = source.decode(encoding)
@@ -79,9 +81,9 @@ def with_line_ends(old: str, ends: Sequence[str], new: str) -> str:
 
     Args:
       old: the text before, with ``\n`` at the ends of lines.
-      ends: how its lines really ended.
-      new: the text now, with ``\n`` at the ends of lines; what is new in it ends as what it
-        replaces did, or else as the line before it.
+      ends: the line ends of the old text.
+      new: the text now, with ``\n`` at the ends of lines; a new line ends as the line that it
+        replaces, or else as the line before it.
     """
     kinds = set(ends)
     if len(kinds) < 2:
@@ -112,13 +114,13 @@ def _why_undetected(source: bytes, error: Exception) -> str:
 
 
 class Place(NamedTuple):
-    """Where something stands; all numbers count from 1, columns in characters.
+    """The place of code in a file; all numbers count from 1, columns in characters.
 
     Args:
-      line: of the file, or of the cell.
-      column: where it starts.
-      end_line: where it ends.
-      end_column: the column behind its last character.
+      line: the first line, in the file or in the cell.
+      column: the column of the first character.
+      end_line: the last line.
+      end_column: the column behind the last character.
       cell: the number of the cell in a notebook; 0: it is in no notebook.
       file_line: the line of the file; in a notebook, that of its JSON.
     """
@@ -139,7 +141,7 @@ class Origin(Protocol):
     """The way between the text of a document and its file."""
 
     def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
-        """The place in the file of one in the text."""
+        """The place in the file for a place in the text."""
 
     def encoded(self, text: str) -> bytes:
         """The bytes of the file with a changed text."""

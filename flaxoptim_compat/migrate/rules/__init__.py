@@ -1,4 +1,4 @@
-"""The rules: one in a file, or in a table several that are found or edited in one way."""
+"""The rules: one rule in a file, or in a table several that are found or edited in one way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Registered(NamedTuple):
     """A rule, and the function that finds its places.
 
     Args:
-      rule: what people read of it.
+      rule: the rule.
       sees: finds the places in a file that the rule is about.
     """
 
@@ -33,31 +33,31 @@ class Registered(NamedTuple):
 
     def find(self, reading: Reading) -> Iterator[Finding]:
         """The findings of the rule in a file."""
-        for each in self.sees(reading):
-            found = each.finding(self.rule.code, reading) if isinstance(each, Found) else each
-            if found is not None:
-                yield found
+        for place in self.sees(reading):
+            finding = place.finding(self.rule.code, reading) if isinstance(place, Found) else place
+            if finding is not None:
+                yield finding
 
 
 @functools.cache
 def rule_modules() -> dict[str, Registered]:
     """All rules by their codes, in the order of the codes."""
-    found: list[Registered] = []
+    rules: list[Registered] = []
     for module in _modules():
         if hasattr(module, "RULE"):
-            found.append(Registered(module.RULE, module.find))
+            rules.append(Registered(module.RULE, module.find))
         else:
-            found += [
+            rules += [
                 Registered(rule, functools.partial(module.find, rule.code)) for rule in module.RULES
             ]
-    return {each.rule.code: each for each in sorted(found, key=lambda each: each.rule.code)}
+    return {each.rule.code: each for each in sorted(rules, key=lambda each: each.rule.code)}
 
 
 @functools.cache
 def recognisers() -> Recognisers:
     """The recognisers of the rules about optimizers, in the order of their codes."""
-    found = [each for each in _modules() if hasattr(each, "RECOGNISES")]
-    return Recognisers(each.RECOGNISES for each in sorted(found, key=_first_code))
+    modules = [each for each in _modules() if hasattr(each, "RECOGNISES")]
+    return Recognisers(each.RECOGNISES for each in sorted(modules, key=_first_code))
 
 
 @functools.cache

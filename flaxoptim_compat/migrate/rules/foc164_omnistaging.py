@@ -1,4 +1,4 @@
-"""``config.enable_omnistaging()``, which switched on what cannot be switched off any more."""
+"""FOC164: ``config.enable_omnistaging()``, which has no effect since omnistaging is always on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHAT = "jax.config.enable_omnistaging, gone since jax 0.3.15"
 
 
 def find(reading: Reading) -> Iterator[Found]:
-    """Calls of ``enable_omnistaging``, and what becomes of each."""
+    """Calls of ``enable_omnistaging``, which are deleted where they are statements."""
     for use in reading.names.uses:
         if use.name not in _NAMES or isinstance(use.node, ast.alias):
             continue
@@ -28,5 +28,5 @@ def find(reading: Reading) -> Iterator[Found]:
             change = Change((without(reading.document, statement),), drops=(use.node,))
             yield Found(use.node, _WHAT, "nothing", change)
         elif isinstance(getattr(use.node, "ctx", None), ast.Load):
-            reason = f"{_WHAT}, and there is nothing to call in its place"
+            reason = f"{_WHAT}: delete this, as omnistaging is always on"
             yield Found(use.node, _WHAT, "nothing", reason=reason)

@@ -1,4 +1,4 @@
-"""Calls of functions that are still there, with arguments that they do not take any more."""
+"""FOC166: calls with arguments that a function of jax, flax or numpy does not take any more."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flaxoptim_compat.migrate.successors.successor import name_of_today
 RULE = Rule("FOC166", "old-arguments")
 _ATTENTION = "flax.linen.MultiHeadDotProductAttention"
 _ROWS = {name.removesuffix(".__init__"): row for row in ENTRIES for name in row.names.split()}
-# Methods are called by other names.
+# Methods are called by names of the program.
 _FUNCTIONS = {
     name: row
     for name, row in _ROWS.items()
@@ -39,9 +39,9 @@ class _Called(NamedTuple):
 
     Args:
       call: the call, or that of ``functools.partial`` with the function.
-      function: the function in it.
-      name: its full name.
-      row: what it took.
+      function: the expression of the function.
+      name: the full name of the function.
+      row: the arguments that the function took.
       doubt: why it is not certain that the call is an old one.
     """
 
@@ -57,11 +57,11 @@ class _Called(NamedTuple):
 
 
 class _Doubtful(Exception):
-    """It is not certain which call of today does the same."""
+    """The call of today that does the same is not certain; the message says why."""
 
 
 def find(reading: Reading) -> Iterator[Found]:
-    """The calls that are an error today, each with the edits that make it one of today."""
+    """The calls that are an error today, each with the edits that make it valid."""
     for each in (*_of_functions(reading), *_of_attention(reading)):
         arguments = list(_arguments(each))
         refused = [argument for argument in arguments if argument.is_refused]
@@ -88,19 +88,19 @@ def _of_functions(reading: Reading) -> Iterator[_Called]:
             continue
         call = reading.document.parents[use.node]
         if isinstance(call, ast.Call):
-            is_given = call.args[:1] == [use.node] and is_partial(reading, call)
-            if call.func is use.node or is_given:
+            is_in_partial = call.args[:1] == [use.node] and is_partial(reading, call)
+            if call.func is use.node or is_in_partial:
                 yield _Called(call, use.node, name, row)
 
 
 def _of_attention(reading: Reading) -> Iterator[_Called]:
-    """The calls of attention whose third input is called a mask: today the values stand there."""
+    """The calls of attention whose third input is named as a mask: today it is the values."""
     if _ATTENTION.rpartition(".")[2] not in reading.document.text:
         return
     for call in reading.document.of_kind(ast.Call):
         is_mask = len(call.args) in (3, 4) and last_name(call.args[2]).endswith("mask")
         if is_mask and is_made_by(reading, call.func, (_ATTENTION,)):
-            doubt = "only its name says that it is a mask"
+            doubt = "only the name says that the argument is a mask"
             yield _Called(call, call.func, _ATTENTION, _OF_ATTENTION, doubt)
 
 
@@ -109,9 +109,9 @@ class _Argument(NamedTuple):
 
     Args:
       node: the argument, with its name if it is given by name.
-      value: its value.
-      parameter: what it is given for; None if the table does not know it.
-      place: where the parameter stands.
+      value: the value of the argument.
+      parameter: the parameter that gets the value; None if the table does not know it.
+      place: the index of the parameter.
     """
 
     node: ast.expr | ast.keyword
@@ -140,10 +140,10 @@ class _Argument(NamedTuple):
 
     @property
     def becomes(self) -> str:
-        """The way in which it is given today: by name, by place, not at all, or as it is.
+        """The way in which the value is given today: by name, by place, not at all, or as it is.
 
         Raises:
-          _Doubtful: it is not certain.
+          _Doubtful: the way is not certain.
         """
         if self.parameter is None or not self.is_refused:
             return _AS_IT_IS
@@ -168,7 +168,7 @@ def _arguments(called: _Called) -> Iterator[_Argument]:
     in_order: list[OldParameter | None] = [*parameters[: min(stars, default=len(names))]]
     for place, node in enumerate(called.call.args[called.is_partial :]):
         if isinstance(node, ast.Starred):
-            in_order = []  # how many it is, is not known
+            in_order = []  # the number of unpacked arguments is not known
         yield _Argument(node, node, in_order[place] if place < len(in_order) else None, place)
     for each in called.call.keywords:
         place = names.index(each.arg) if each.arg in names else -1
@@ -183,7 +183,7 @@ def _is_without_effect(node: ast.expr) -> bool:
 
 
 def _change(reading: Reading, called: _Called, arguments: Sequence[_Argument]) -> Change:
-    """The change that makes a call one of today."""
+    """The change that makes a call valid today."""
     if any(each.is_unpacked for each in arguments):
         raise _Doubtful("the keywords that are unpacked here are not known")
     becomes = [each.becomes for each in arguments]
@@ -196,10 +196,10 @@ def _change(reading: Reading, called: _Called, arguments: Sequence[_Argument]) -
 
 
 def _check(called: _Called, arguments: Sequence[_Argument], becomes: Sequence[str]) -> None:
-    """Raise unless each parameter of today is given once, and those without names come first."""
+    """Raise unless each parameter of today is given once, and arguments by place come first."""
     kept = [each for each in zip(arguments, becomes, strict=True) if each[1] != _GONE]
-    given = [each.parameter.today for each, _ in kept if each.parameter is not None]
-    if len({*given}) < len(given):
+    names = [each.parameter.today for each, _ in kept if each.parameter is not None]
+    if len({*names}) < len(names):
         raise _Doubtful("one argument is given twice")
     named = False
     for place, (each, how) in enumerate(kept):
@@ -213,7 +213,7 @@ def _check(called: _Called, arguments: Sequence[_Argument], becomes: Sequence[st
 def _edits(
     document: Document, called: _Called, arguments: Sequence[_Argument], becomes: Sequence[str]
 ) -> Iterator[Edit]:
-    """Name arguments otherwise, or take them out with the comma before; the first with its own."""
+    """The edits that rename arguments, or delete them with a comma."""
     whole = document.span(called.call)[1]
     spans = [document.span(each.node) for each in arguments]
     before = [document.span(called.function)[1], *(end for _, end in spans)]
@@ -251,7 +251,7 @@ def _check_gap(document: Document, start: int, end: int) -> None:
 
 
 def _shown(refused: Sequence[_Argument]) -> str:
-    """The names of arguments, and by which way they are not taken."""
+    """The names of arguments, each with the way in which it is not taken: by place or by name."""
     groups: dict[str, list[str]] = {"": [], "place": [], "name": []}
     for each in refused:
         assert each.parameter is not None

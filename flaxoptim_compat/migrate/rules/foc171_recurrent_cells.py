@@ -1,4 +1,4 @@
-"""FOC171: recurrent cells of Linen, which are made with their number of features today."""
+"""FOC171: recurrent cells of Linen, which take their number of features since flax 0.7.0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.rules.rule import Rule
 RULE = Rule("FOC171", "recurrent-cells", is_rewritten=False)
 _CELLS = {
     **dict.fromkeys(("GRUCell", "LSTMCell", "OptimizedLSTMCell"), "features"),
-    # It always was made with these.
+    # This cell always took both.
     "ConvLSTMCell": "features, kernel_size",
 }
 _METHOD = ".initialize_carry"
@@ -34,5 +34,5 @@ def find(reading: Reading) -> Iterator[Found]:
             what = f"{source} is a method of a cell since flax 0.7.0"
             yield Found(call.func, what, f"write {made}{_METHOD}(rng, input_shape)")
         elif _CELLS[cell] == "features" and not has_features:
-            what = f"{source}() wants its number of features since flax 0.7.0"
+            what = f"{source}() takes the number of features since flax 0.7.0"
             yield Found(call.func, what, f"write {source}(features)")

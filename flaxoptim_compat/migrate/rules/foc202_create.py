@@ -87,8 +87,8 @@ def find(reading: Reading) -> Iterator[Finding]:
         assert isinstance(create, ast.Call)
         if unit.keeps(use.sites):
             return back_edits(reading, use, unit)
-        given = [each.value for each in create.keywords if each.arg == "target"]
-        params = value(reading, [*create.args, *given][0])
+        by_name = [each.value for each in create.keywords if each.arg == "target"]
+        params = value(reading, [*create.args, *by_name][0])
         definition = transformation(reading, create, unit, imports)
         text = _train_state(reading, create, definition, params, unit, imports)
         return (replaced(reading, create, *text),)
@@ -101,7 +101,7 @@ def find(reading: Reading) -> Iterator[Finding]:
 def _function(
     reading: Reading, use: Use, create: ast.Attribute, unit: Unit, imports: ImportPlan
 ) -> Edit:
-    """The method itself, as a function that does what it does."""
+    """The edit of ``create`` without a call: a lambda that does the same."""
     before = "lambda target: "
     if unit.keeps(use.sites):
         end = f".create(target){to_train_state(use, unit)}"
@@ -119,7 +119,7 @@ def _train_state(
     unit: Unit,
     imports: ImportPlan,
 ) -> Fragments:
-    """``TrainState.create``, in the place of ``create``."""
+    """The text of ``TrainState.create`` in the place of ``create``."""
     train_state = imports.name_of(TRAIN_STATE, create)
     start = f"{train_state}.create(apply_fn=None, tx="
     end = ")"
@@ -133,7 +133,7 @@ _STEP = ("asarray", "int32")
 
 
 def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Fragments:
-    """The definition, or with a focus the partition that moves only what it selects."""
+    """The text of the transformation; with a focus, a partition that moves the selected leaves."""
     facts = reading.facts
     assert isinstance(call.func, ast.Attribute) and facts is not None
     definition = call.func.value

@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.rules.table_of_steps import NEEDED_TWICE
 from flaxoptim_compat.migrate.rules.table_of_uses_that_stay import OTHER_STRUCTURE
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
@@ -27,7 +28,7 @@ RULE = Rule("FOC207", "replace")
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None or call.args or not call.keywords:
-        return asked.use(RULE.code, "The arguments of `replace` are not written out.")
+        return asked.use(RULE.code, "The arguments of `replace` are not written out by name.")
     problem = ""
     bridge: Literal["", "returns"] = "returns"
     for each in call.keywords:
@@ -37,7 +38,7 @@ def _use(asked: Asked) -> Use:
             if not (is_step and _is_step_replaced(asked.document, inner.func)):  # type: ignore[attr-defined]
                 problem = OTHER_STRUCTURE.format("state")
             elif not is_simple(asked.node.value):
-                problem = "The optimizer has no name, and is needed twice."
+                problem = NEEDED_TWICE
         elif each.arg != "target":
             problem = f"A TrainState has no `{each.arg or '**'}` to replace."
             bridge = ""
@@ -50,7 +51,7 @@ def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
     if not (isinstance(call, ast.Call) and [each.arg for each in call.keywords] == ["step"]):
         return False
     if may_act(call.keywords[0].value):
-        return False  # it is written twice, for the step and for the counts of optax
+        return False  # the value is written twice, for the step and for the counts of optax
     keyword = document.parents[call]
     if not (isinstance(keyword, ast.keyword) and keyword.arg == "state" and not call.args):
         return False
@@ -69,7 +70,7 @@ def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
 
 
 def _use_of_state(asked: Asked) -> Use | None:
-    """The inner one of ``x.replace(state=x.state.replace(step=n))``."""
+    """The use of the inner ``replace`` in ``x.replace(state=x.state.replace(step=n))``."""
     replace = asked.document.parents[asked.node]
     match replace:
         case ast.Attribute(attr="replace") if _is_step_replaced(asked.document, replace):
@@ -87,7 +88,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         del unit
         call = use.node
         if not isinstance(call, ast.Call):
-            return ()  # the inner one, of the state; the outer one speaks for it
+            return ()  # the inner call of `replace`, which the edit of the outer one covers
         arguments: list[Fragments] = []
         for keyword in call.keywords:
             if keyword.arg == "target":

@@ -39,7 +39,7 @@ RULE = Rule("FOC209", "annotation")
 
 
 def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name) -> Iterator[Use]:
-    """The class Optimizer itself, in annotations and isinstance."""
+    """The uses of the class Optimizer or OptimizerDef itself, in annotations and isinstance."""
     held = points_to.values(node)
     names = [each.name for each in held if isinstance(each, External)] if held else []
     if not names or not isinstance(node.ctx, ast.Load):
@@ -47,7 +47,7 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
     parent = document.parents[node]
     if isinstance(parent, ast.Attribute):
         if any(map(known_names.is_optimizer, names)) and not known_names.is_bridged(parent):
-            problem = f"The class is asked for `{parent.attr}`, not the optimizer."
+            problem = f"The program reads `{parent.attr}` from the class, not from an optimizer."
             yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if any(known_names.legacy_name(name) == known_names.BASE for name in names):
@@ -55,12 +55,12 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         if sites != {None}:
             yield Use(RULE.code, document, node, sites)
         elif _is_annotation(document, node) and (beside := _made_beside(points_to, document)):
-            # As in `Dict[str, Callable[..., OptimizerDef]]`, of which nothing is followed.
+            # As in `Dict[str, Callable[..., OptimizerDef]]`, of which no values are followed.
             yield Use(RULE.code, document, node, beside, joins=False)
     if not any(map(known_names.is_optimizer, names)):
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
-        problem = "The class is matched by its fields, or a class is derived from it."
+        problem = "The class is matched by its fields, or has a subclass."
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:
@@ -86,7 +86,7 @@ def _is_annotation(document: Document, node: ast.expr) -> bool:
 
 
 def _made_beside(points_to: PointsTo, document: Document) -> Sites:
-    """The definitions that are made where a file runs."""
+    """The definitions that are made in processes in which a file runs."""
     together = points_to.processes.together_with(document)
     return frozenset(each for each in points_to.definitions() if each.document in together)
 
@@ -111,9 +111,9 @@ def _annotated_sites(
     inner: ast.AST = node
     while isinstance(parent := document.parents[inner], ast.expr):
         if isinstance(parent, ast.Call):
-            # isinstance(x, Optimizer): those that x can be.
-            found = [sites_of(points_to.values(each), kind) for each in parent.args]
-            return frozenset().union(*found) or frozenset({None})
+            # isinstance(x, Optimizer) is about the optimizers that x can be.
+            sites = [sites_of(points_to.values(each), kind) for each in parent.args]
+            return frozenset().union(*sites) or frozenset({None})
         inner = parent
     scope = points_to.scopes[document].around(inner)
     values: Objects = NOTHING
@@ -126,8 +126,9 @@ def _annotated_sites(
             values |= points_to.field(scope, parent.target.id)
     elif isinstance(parent, ast.FunctionDef):
         values = points_to.returned(parent)
-    sites = sites_of(values, kind) or sites_of(points_to.data_inside(values), kind)
-    return sites or frozenset({None})
+    return (
+        sites_of(values, kind) or sites_of(points_to.data_inside(values), kind) or frozenset({None})
+    )
 
 
 RECOGNISES = Recognises(nodes=[(ast.Attribute, _uses), (ast.Name, _uses)])

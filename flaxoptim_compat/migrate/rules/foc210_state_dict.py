@@ -27,7 +27,7 @@ def _use(asked: Asked) -> Use:
     call = asked.call
     wanted = 1 if asked.node.attr == "restore_state" else 0
     if call is None or len(call.args) != wanted or call.keywords:
-        return asked.use(RULE.code, "The arguments are not those of flax.optim.")
+        return asked.use(RULE.code, OTHER_ARGUMENTS.format(asked.node.attr))
     return asked.use(RULE.code, node=call)
 
 
@@ -68,7 +68,9 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
                 yield Use(RULE.code, document, call, sites, _KNOWN_ENTRIES)
 
 
-_OTHER_ENTRIES = "A TrainState has other entries than `{}` and its like."
+# Also of other rules, about methods that are called with arguments unknown to flax.optim.
+OTHER_ARGUMENTS = "The call of `{}` has other arguments than in flax.optim."
+_OTHER_ENTRIES = "A TrainState has other entries than `{}`: write the entries of the TrainState."
 _RESTORES = "flax.serialization.from_state_dict"
 _KNOWN_ENTRIES = (
     "The program knows the entries from which the optimizer is restored; a TrainState has others."
@@ -85,7 +87,7 @@ RECOGNISES = Recognises(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each call of one of the two."""
+    """Each call of ``state_dict`` or ``restore_state``."""
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit

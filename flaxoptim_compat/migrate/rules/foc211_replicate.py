@@ -14,7 +14,9 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.rules.foc210_state_dict import OTHER_ARGUMENTS
 from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.rules.table_of_steps import NOT_CALLED
 from flaxoptim_compat.migrate.values.known_names import axis_of
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
@@ -24,12 +26,12 @@ RULE = Rule("FOC211", "replicate-method")
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None:
-        return asked.use(RULE.code, "The method is not called where it stands.")
+        return asked.use(RULE.code, NOT_CALLED.format(asked.node.attr))
     problem = ""
     if asked.node.attr == "replicate":
         problem = "" if axis_of(call) else "The axis of `replicate` is not written out."
     elif call.args or call.keywords:
-        problem = "The arguments are not those of flax.optim."
+        problem = OTHER_ARGUMENTS.format(asked.node.attr)
     return asked.use(RULE.code, problem, call)
 
 
@@ -37,7 +39,7 @@ RECOGNISES = Recognises({Optimizer: {"replicate": _use, "unreplicate": _use}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each call of one of the two."""
+    """Each call of ``replicate`` or ``unreplicate``."""
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
@@ -46,8 +48,8 @@ def find(reading: Reading) -> Iterator[Finding]:
         function = imports.name_of(f"flax.jax_utils:{call.func.attr}", call)
         by_name = [each.value for each in call.keywords if each.arg == "devices"]
         devices: Fragments = ()
-        for given in [*call.args[:1], *by_name]:
-            devices = (", devices=", *value(reading, given))
+        for argument in [*call.args[:1], *by_name]:
+            devices = (", devices=", *value(reading, argument))
         receiver = span(reading, call.func.value)
         return (replaced(reading, call, f"{function}(", receiver, *devices, ")"),)
 

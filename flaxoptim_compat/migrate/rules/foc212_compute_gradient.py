@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, taken_apart
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.rules.foc210_state_dict import OTHER_ARGUMENTS
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
@@ -24,7 +25,7 @@ RULE = Rule("FOC212", "compute-gradient")
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None or len(call.args) != 1 or call.keywords:
-        return asked.use(RULE.code, "The arguments are not those of flax.optim.")
+        return asked.use(RULE.code, OTHER_ARGUMENTS.format(asked.node.attr))
     problem = "" if taken_apart(asked.document, call) else NOT_TAKEN_APART
     return asked.use(RULE.code, problem, call, bridge="reads")
 

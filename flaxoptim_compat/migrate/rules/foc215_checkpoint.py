@@ -20,10 +20,10 @@ def find(reading: Reading) -> Iterator[Finding]:
     facts, document = reading.facts, reading.document
     if facts is None:
         return
-    found = [use for use, _ in facts.of(RULE.code, document)]
-    # Some only keep an optimizer because of what becomes of another one.
-    found += [each for unit in facts.units for each in unit.problems if each.code == RULE.code]
-    holding = {use.node: use.problem for use in found if use.problem}
+    uses = [use for use, _ in facts.of(RULE.code, document)]
+    # Some uses hold an optimizer back only because another one moves.
+    uses += [each for unit in facts.units for each in unit.problems if each.code == RULE.code]
+    holding = {use.node: use.problem for use in uses if use.problem}
     moves = _moves_something(facts, document)
     for call in document.of_kind(ast.Call) if moves or holding else ():
         if call in holding or (moves and restores(facts.points_to, call)):
@@ -43,7 +43,7 @@ def _moves_something(facts: Facts, document: Document) -> bool:
     return any(not together.isdisjoint(unit.documents) for unit in moving)
 
 
-_CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
+_CONVERT = "flaxoptim-compat checkpoint convert, for checkpoints that were saved before"
 _ENTRY = "an entry of an optimizer in a checkpoint"
 _READS = "A saved optimizer has this entry; a saved TrainState has `{}`."
 

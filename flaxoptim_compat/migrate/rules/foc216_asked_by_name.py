@@ -1,4 +1,4 @@
-"""FOC216: an optimizer is asked for something by a name in a string, as by ``hasattr``."""
+"""FOC216: a name in a string by which an attribute of an optimizer is read, as by ``hasattr``."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ASK = {"getattr", "hasattr"}
 def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """The names in a call of one of these functions."""
     names = [each for each in call.args if isinstance(getattr(each, "value", None), str)]
-    # To ask what is called takes work, and few calls are given a string.
+    # To look up the function takes work, and few calls are given a string.
     functions = points_to.package_names(call.func) if names else frozenset()
     if functions & _MAKE_A_FUNCTION:
-        # What it is applied to is not seen where it is handed on at once, or asks for more before.
+        # The object is not seen if the function is handed on at once, or reads another name first.
         handed_on = isinstance(document.parents[call], ast.Call | ast.keyword)
         for name in names:
             asked = str(getattr(name, "value", ""))
@@ -49,7 +49,7 @@ def _asked(
         yield Use(RULE.code, document, name, made, f"The definition {by_name}")
     if not (sites := sites_of(values, Optimizer)):
         return
-    # A container has none of these, whatever it holds.
+    # A container has none of these attributes, whatever it holds.
     others = [each for each in values if not isinstance(each, Optimizer | Container)]
     if others or points_to.is_unknown(owner):
         call = document.parents[name]

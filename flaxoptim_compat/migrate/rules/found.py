@@ -1,4 +1,4 @@
-"""A place that a rule about names and calls is about, with one change for both targets."""
+"""A place that a rule about names and calls found, with one change for both targets."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 
 
 class Found(NamedTuple):
-    """A place that a rule is about.
+    """A place that a rule found, which becomes a finding unless a comment forbids it.
 
     Args:
-      at: where it stands.
-      what: what it is.
-      instead: what replaces it, or what to do about it.
-      becomes: the edits, or what makes them; None if it stays.
-      reason: why it stays; if it is empty, ``what`` and ``instead`` say that.
+      at: the code.
+      what: the name of the code in a sentence.
+      instead: the code that replaces it, or the advice.
+      becomes: the edits, or the change that makes them; None if the code stays.
+      reason: why the code stays; if it is empty, ``what`` and ``instead`` say so.
       cause: the reason of another place, for which this one stays.
-      only_shim: whether it stays on the way to optax, where there is more to do about it.
+      only_shim: whether ``--to optax`` leaves the code to people.
     """
 
     at: ast.expr | ast.stmt | ast.alias | Span

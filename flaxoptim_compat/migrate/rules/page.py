@@ -25,21 +25,21 @@ def page(code: str) -> str:
 
 
 def summary(code: str) -> str:
-    """In one line, what a rule finds.
+    """The summary of a page, in one line: the code that the rule finds.
 
     Args:
-      code: that of the rule.
+      code: the code of the rule.
     """
-    found = _SUMMARY.search(page(code))
-    assert found is not None
-    return " ".join(found[1].split())
+    match = _SUMMARY.search(page(code))
+    assert match is not None
+    return " ".join(match[1].split())
 
 
 def explanation(code: str) -> list[str]:
     """The sections of a page before its examples: what ``rewrite`` does, why, and when it does not.
 
     Args:
-      code: that of the rule.
+      code: the code of the rule.
     """
     _, *sections = _HEADING.split(page(code).partition("\n## Example")[0])
     return [each.strip() for each in sections]

@@ -1,4 +1,4 @@
-"""A rule as the program needs it; all else that people read of it stands on its page."""
+"""A rule, without the text about it, which is on its page."""
 
 from __future__ import annotations
 

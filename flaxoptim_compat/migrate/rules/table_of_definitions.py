@@ -1,4 +1,4 @@
-"""FOC201 and FOC208: definitions, of one optimizer or of several, as optax that does the same."""
+"""FOC201 and FOC208: definitions of one optimizer or of several, as optax that does the same."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ RULES = (
 
 
 def _use(asked: Asked) -> Use | None:
-    """A use for whatever the program asks a definition for."""
+    """The use of an attribute of a definition, which has no counterpart in optax."""
     if isinstance(asked.node.ctx, ast.Store):
         return None
-    return asked.use("FOC201", f"The program asks the definition for `{asked.node.attr}`.")
+    return asked.use("FOC201", f"The program reads `{asked.node.attr}` of the definition.")
 
 
 RECOGNISES = Recognises({Definition: {ANY: _use}})
 
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
-    """Each constructor call; those inside of another are a part of its text."""
+    """Each constructor call; a call inside of another one is a part of its text."""
     facts = reading.facts
     if facts is None:
         return
@@ -74,13 +74,15 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
     what = f"a definition, flax.optim.{site.name}"
     if not unit.converts:
         cause = unit.problems[0].problem if unit.problems else ""
-        instead = "it stays with its optimizer"
+        instead = "the definition stays with its optimizer"
         return Finding(code, start, end, what, instead, optax=None, cause=cause)
     if unit.keeps({site}):
-        # One of those that stay together says why it does itself.
+        # A definition that stays has a reason of its own, or that of its unit.
         own = why_no_text(facts.points_to, site, unit.overrides)
         reason = own or unit.definition_stays or unit.staying[site]
-        return Finding(code, start, end, what, f"it stays. {reason}", optax=None, cause=reason)
+        return Finding(
+            code, start, end, what, f"the definition stays. {reason}", optax=None, cause=reason
+        )
     gone = (site.node.func,)
     if _is_part_of_another(facts, site):
         instead = "a part of the optax around it"
@@ -122,11 +124,11 @@ def definition_text(
 
     Args:
       reading: the file that the call stands in.
-      points_to: what is known of the program.
+      points_to: the values of expressions of the program.
       site: the call.
-      unit: what it belongs to.
-      imports: those of the result.
-      focus: what selects the parameters that it moves; None: it moves them all.
+      unit: the optimizers that the call belongs to.
+      imports: the imports of the rewritten file.
+      focus: the expression that selects the parameters that move; None: all move.
     """
 
     def name_of(dotted: str) -> str:

@@ -39,7 +39,7 @@ _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*
 
 
 def find(code: str, reading: Reading) -> Iterator[Found]:
-    """The places that one of these rules is about; most names are served from elsewhere now."""
+    """The places that one of these rules is about; flaxoptim_compat serves most of the names."""
     if code != "FOC108":
         yield from (_named(reading, use) for use in _uses(reading).get(code, ()))
     if code in _BESIDE:
@@ -81,7 +81,7 @@ def _named(reading: Reading, use: NameUse) -> Found:
 
 
 def _change(reading: Reading, use: NameUse, instead: str) -> tuple[Edit, ...] | Change:
-    """The name comes from elsewhere; if its import does it all, there is nothing to write."""
+    """The change by which a name comes from flaxoptim_compat; empty if its import does that."""
     node = use.node
     if use.way == "project":
         return ()
@@ -104,20 +104,20 @@ def _change(reading: Reading, use: NameUse, instead: str) -> tuple[Edit, ...] | 
 
 
 def _anchor(use: NameUse, names: Names) -> ast.expr | None:
-    """The part of a chain that has to be written differently; None if its import does it all."""
+    """The part of a dotted name that has to be written anew; None if its import does all."""
     assert isinstance(use.node, ast.expr)
     is_part = is_dynamic_scale if is_dynamic_scale(use.name) else is_of_flax_optim
     *_, innermost = (each for each in _parts(use.node) if is_part(names.full_name(each) or ""))
     if not isinstance(innermost, ast.Name):
         return innermost
-    # `import *` brings the modules of flax.optim no more, only what is in them.
+    # `import *` does not bring the modules of flax.optim any more, only their names.
     by_star = use.binding is not None and use.binding.name == "*"
     is_module = (names.full_name(innermost) or "").rpartition(".")[2].islower()
     return innermost if by_star and is_module else None
 
 
 def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    """A chain, then it without its last attribute, and so on to its root."""
+    """A dotted name, then the name without its last attribute, and so on to the root."""
     yield node
     if isinstance(node, ast.Attribute):
         yield from _parts(node.value)
@@ -147,7 +147,7 @@ def _lookups(reading: Reading) -> Iterator[Found]:
 
 
 def _strings(reading: Reading) -> Iterator[Found]:
-    """The names in strings, whatever these are for."""
+    """The names of flax.optim in strings, which rewrite leaves."""
     for node, names in reading.names.strings:
         is_import = reading.document.parents[node] in reading.names.lookups
         if not is_import and not _is_in_modules_of_sys(reading, node):
@@ -179,18 +179,18 @@ def _stand_ins(reading: Reading) -> Iterator[Found]:
             nodes.append(call)
     for node in nodes:
         instead = "nothing, once no code needs flax.optim"
-        reason = "Nothing needs this once no file uses flax.optim."
+        reason = "Delete this stand-in once no file uses flax.optim."
         yield Found(node, "a stand-in for flax.optim", instead, reason=reason)
 
 
 def _subclasses(reading: Reading) -> Iterator[Found]:
     """Each class with a base from ``flax.optim``, or from what serves it."""
     instead = "flaxoptim_compat.to_optax(definition) makes an optax transformation of it"
-    reason = "The class computes in its own way: flaxoptim_compat.to_optax takes it."
+    reason = "The class has its own update rule: use flaxoptim_compat.to_optax."
     for node in reading.names.walk.scopes:
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             name = reading.names.full_name(base) or ""
-            # To optax, there is something left to be done after `rewrite --to shim` as well.
+            # A base from flaxoptim_compat still has to be rewritten for optax.
             if is_base(name):
                 assert isinstance(node, ast.ClassDef)
                 start = reading.document.offset(node.lineno, node.col_offset)

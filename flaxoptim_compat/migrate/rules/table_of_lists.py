@@ -24,13 +24,13 @@ _ARGUMENTS = {
     for module, functions in TOOK_LISTS.items()
     for name, arguments in functions.items()
 }
-# The names of today for those that FOC166 writes anew.
+# {function: {old name of an argument: the name that FOC166 writes}}
 _TODAY = {
     name: {each.name: each.today for each in row.parameters}
     for row in ENTRIES
     for name in row.names.split()
 }
-# What these are given has to be known when they are compiled.
+# These functions need the numbers of this argument at compile time.
 _WANT_NUMBERS = frozenset(
     f"jax.numpy.{name}"
     for name in (
@@ -65,12 +65,12 @@ def _lists_in(call: ast.Call, arguments: list[str], today: Mapping[str, str]) ->
         return
     if arguments == ["*"]:
         arguments = arguments * len(call.args)
-    given = [*zip(arguments, call.args, strict=False)]
+    pairs = [*zip(arguments, call.args, strict=False)]
     by_name = {each.removesuffix("[]"): each for each in arguments}
     for each in call.keywords:
         name = today.get(each.arg or "", each.arg or "")
-        given += [(by_name[name], each.value)] if name in by_name else []
-    for name, node in given:
+        pairs += [(by_name[name], each.value)] if name in by_name else []
+    for name, node in pairs:
         nodes = [node]
         if name.endswith("[]"):
             nodes = [node.elt] if isinstance(node, ast.ListComp) else getattr(node, "elts", [])
@@ -87,7 +87,7 @@ def _indices(reading: Reading) -> Iterator[Found]:
 
 
 def _is_slice(node: ast.expr) -> bool:
-    """True if a list with this in it stood for a tuple."""
+    """True if a list with such an element stood for a tuple."""
     if isinstance(node, ast.Constant):
         return node.value in (None, ...)
     return isinstance(node, (*_LISTS, ast.Call))

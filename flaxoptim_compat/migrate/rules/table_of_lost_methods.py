@@ -19,7 +19,7 @@ RULES = (
     Rule("FOC161", "frozen-dict-methods"),
     Rule("FOC167", "array-methods"),
 )
-# Nothing else that programs with jax use has these.
+# No other objects in programs with jax have these methods.
 _ONLY_OF_ARRAYS = ("to_py", "device", "device_buffer", "device_buffers")
 _FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
 _OF_ARRAYS = {row.old.rpartition(".")[2]: row for row in METHODS}
@@ -35,7 +35,7 @@ _NEW = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
 
 
 def find(code: str, reading: Reading) -> Iterator[Found]:
-    """The methods of what one of these rules is about."""
+    """The lost methods of arrays, or those of FrozenDicts."""
     yield from _of_arrays(reading) if code == "FOC167" else _of_dicts(reading)
 
 
@@ -54,12 +54,12 @@ def _of_arrays(reading: Reading) -> Iterator[Found]:
             edits = functools.partial(_edits, reading, node, whole, row.today)
             yield Found(whole, what, row.today, edits)
         elif node.attr in _ONLY_OF_ARRAYS and not _is_own_or_imported(reading, node.value):
-            reason = f"{what}: if it is one, write {row.today}"
+            reason = f"{what}: if this is an array, write {row.today}"
             yield Found(whole, what, row.today, reason=reason)
 
 
 def _of_dicts(reading: Reading) -> Iterator[Found]:
-    """The calls of the methods of what ``init`` and ``apply`` returned."""
+    """The calls of methods that only the results of ``init`` and ``apply`` have."""
     if not _packages(reading) & {"flax", "jax"}:
         return
     own = {each.name for each in reading.document.of_kind(ast.FunctionDef)}
@@ -80,7 +80,7 @@ def _packages(reading: Reading) -> set[str]:
 
 
 def _is_own_or_imported(reading: Reading, node: ast.expr) -> bool:
-    """True for ``self``, ``cls``, and what has a name in another module."""
+    """True for ``self``, ``cls``, and names that are imported."""
     is_own = isinstance(node, ast.Name) and node.id in ("self", "cls")
     return is_own or reading.names.full_name(node) is not None
 
@@ -88,7 +88,7 @@ def _is_own_or_imported(reading: Reading, node: ast.expr) -> bool:
 def _edits(
     reading: Reading, node: ast.Attribute, whole: ast.expr, today: str, imports: ImportPlan
 ) -> tuple[Edit, ...]:
-    """The method as what it is today, such as ``numpy.asarray(x)``, of the same object."""
+    """The edit that makes a method a call of today, such as ``numpy.asarray(x)``."""
     holder = Span(*reading.document.span(node.value))
     start, end = reading.document.span(whole)
     function = _FUNCTION.fullmatch(today)
@@ -98,12 +98,12 @@ def _edits(
             before, after = f"{before}(", f"){after}"
         return (Edit(start, end, (before, holder, after)),)
     name = imports.name_of(f"{function[1]}:{function[2]}", whole)
-    # Behind the parenthesis, with whatever stands there.
-    given = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
+    # The arguments, with everything behind the parenthesis.
+    arguments = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
     comma = ""
     if isinstance(whole, ast.Call) and (whole.args or whole.keywords):
-        comma = "," if reading.document.text[given.start] == "\n" else ", "
-    return (Edit(start, end, (f"{name}(", holder, comma, given)),)
+        comma = "," if reading.document.text[arguments.start] == "\n" else ", "
+    return (Edit(start, end, (f"{name}(", holder, comma, arguments)),)
 
 
 def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute) -> bool:

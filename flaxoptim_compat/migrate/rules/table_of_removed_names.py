@@ -1,4 +1,4 @@
-"""FOC151 to FOC160: names that jax, flax and numpy dropped, by what takes their place."""
+"""FOC151 to FOC160: names that jax, flax and numpy dropped, by their successors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
 
 
 def find(code: str, reading: Reading) -> Iterator[Found]:
-    """The names that one of these rules is about, each with what takes its place."""
+    """The names that one of these rules is about, each with its successor."""
     for use, lost in _lost_names(reading).get(code, ()):
         if isinstance(use.node, ast.alias):
             yield _of_import(reading, use.node, use.name, lost)
@@ -73,7 +73,7 @@ def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
         return any(each in gone for each in ast.walk(code))
 
     for use, found in lost:
-        # A name that such an import brings is that of today already, wherever it is used.
+        # Such an import brings the name of today already, wherever it is used.
         asked = (use.node, *filter(None, [use.binding]))
         if not any(is_for_another_version(reading.document, each, is_gone) for each in asked):
             by_code.setdefault(code_of(found), []).append((use, found))
@@ -81,10 +81,10 @@ def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
 
 
 def code_of(found: Successor) -> str:
-    """The rule that is about a name.
+    """The code of the rule that is about a name.
 
     Args:
-      found: what takes its place.
+      found: the successor of the name.
     """
     package = found.old.partition(".")[0]
     if found.old.startswith(TENSORBOARD):
@@ -103,7 +103,7 @@ def code_of(found: Successor) -> str:
 def _successor_of(reading: Reading, use: NameUse) -> Successor | None:
     if not isinstance(use.node, ast.alias):
         return _beside_modules(reading, successor(use.name))
-    # What another file of the project took from somewhere is put right there.
+    # A name that another file of the project imports is rewritten in that file.
     if use.way != "import":
         return None
     statement = reading.document.parents[use.node]
@@ -118,7 +118,7 @@ def _successor_of(reading: Reading, use: NameUse) -> Successor | None:
 
 
 def _in_linen(reading: Reading, found: Successor | None) -> Successor | None:
-    """Let the import of ``flax.nn`` become one of Linen if the file takes nothing else from it."""
+    """The successor; for ``flax.nn``, Linen if all names that the file takes from it are there."""
     if found is None or found.old not in NN:
         return found
     inside = [successor(use.name) for use in reading.names.uses if use.name.startswith(_IN_NN)]
@@ -128,7 +128,7 @@ def _in_linen(reading: Reading, found: Successor | None) -> Successor | None:
 
 
 def _beside_modules(reading: Reading, found: Successor | None) -> Successor | None:
-    """Leave what Linen has where it is, too, if ``flax.nn`` is imported for its modules."""
+    """The successor; if the file imports ``flax.nn`` for its modules too, the served name."""
     if found is None or not found.old.startswith(_IN_NN):
         return found
     package = next(each for each in NN if found.old.startswith(f"{each}."))
@@ -150,15 +150,15 @@ def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) 
         return Found(alias, found.what, _shown(found), cause=cause)
     if alias.name == "*":
         instead = f"the names that you need from {found.instead}"
-        reason = f"{found.what}, and what its * brings is not known: import {instead}"
+        reason = f"{found.what}, and the names of its * are not known: import {instead}"
         return Found(alias, found.what, instead, reason=reason)
     is_import = isinstance(reading.document.parents[alias], ast.Import)
     if is_import and alias.asname is None:
-        today = name.partition(".")[0]  # what it binds; the uses are written anew
+        today = name.partition(".")[0]  # the bound name; its uses are written anew
     else:
         beyond = name[len(found.old) :]
         today = f"{_dotted(found.imported)}{beyond}" if beyond else found.imported
-    # Of these the import goes where every use is written anew.
+    # The import of such a name goes where every use is written anew.
     instead = found.instead if found.old in REARRANGED else _shown(found)
     return Found(alias, found.what, instead, Change(moves={alias: today}))
 
@@ -179,14 +179,14 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
         if rearranged is not None:
             return _changed(lost, node, rearranged)
     if is_inlined(lost):
-        return None  # part of what the update becomes
+        return None  # a part of an update that is written anew
     today = _stand_in(lost) or found.today
     if imported and today == found.today:
         return None  # the import says it, and the name stays
     was = _in_linen(reading, successor(bound))
     says = was is not None and _dotted(was.imported) + found.old[len(bound) :] == _dotted(today)
     if was is not None and says and not _stays_inside(reading, was):
-        return None  # so does that of the module
+        return None  # the import of the module says it
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
@@ -219,7 +219,7 @@ def _makes_none(node: ast.AST) -> bool:
 
 
 def _part(node: ast.expr, surplus: int) -> ast.expr | None:
-    """The name in a dotted one, without the attributes that are looked up on it after it."""
+    """The expression of a name, without attributes that are looked up on it."""
     for _ in range(-surplus):
         if isinstance(node, ast.Attribute):
             node = node.value
@@ -235,9 +235,9 @@ def _part(node: ast.expr, surplus: int) -> ast.expr | None:
 
 
 def _bound_to(reading: Reading, node: ast.expr) -> str:
-    """The full name of what the first part of a dotted name stands for."""
-    found = taken_apart(node)
-    return (reading.names.full_name(found[0]) if found is not None else None) or ""
+    """The full name of the first part of a dotted name."""
+    parts = taken_apart(node)
+    return (reading.names.full_name(parts[0]) if parts is not None else None) or ""
 
 
 def _lacking(reading: Reading, found: Successor, today: str) -> str:
@@ -269,7 +269,7 @@ def _dotted(path: str) -> str:
 
 
 def _shown(found: Successor) -> str:
-    """The text on what replaces a name, for people: a stand-in is not the last word."""
+    """The text on what replaces a name; a stand-in has later advice too."""
     if not found.is_stand_in:
         return found.dotted
     if found.today == SERVED_NN:

@@ -1,4 +1,4 @@
-"""FOC162 and FOC165: what flax does otherwise today, unless a setting of it says so."""
+"""FOC162 and FOC165: old behaviour of flax that a setting brings back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RULES = (
     Rule("FOC162", "msgpack-checkpoints"),
     Rule("FOC165", "frozen-variables"),
 )
-# The setting that each of them writes, its value, and what a reader of the result is told of it.
+# The setting that each rule writes, its value, and the comment above it.
 _SETTINGS = {
     "FOC162": (
         "flax_use_orbax_checkpointing",
@@ -41,7 +41,7 @@ _FREEZING = frozenset(
 
 
 def find(code: str, reading: Reading) -> Iterator[Found]:
-    """The first place that needs a setting, unless the file mentions that itself."""
+    """The first place that needs the setting of a rule, unless the file names the setting."""
     setting, value, why = _SETTINGS[code]
     if setting in reading.document.text:
         return
@@ -53,16 +53,16 @@ def find(code: str, reading: Reading) -> Iterator[Found]:
 
 
 def _saves(reading: Reading) -> Iterator[tuple[ast.expr, str]]:
-    """The calls that write a checkpoint, and what each is."""
+    """The calls that write a checkpoint, each with its name in a sentence."""
     for use in reading.names.uses:
         if use.name in _SAVING and not isinstance(use.node, ast.alias):
             yield use.node, f"{use.name}, which writes folders of Orbax since flax 0.6.11"
 
 
 def _freezes(reading: Reading) -> Iterator[tuple[ast.expr, str]]:
-    """The places that freeze a tree, or ask whether one is frozen, and what each is."""
+    """The calls that freeze a tree or test for it, each with its name in a sentence."""
     if not _has_to_do_with_optimizers(reading):
-        return  # it may be newer, and have dicts in mind
+        return  # the file may be newer, and written for dicts
     for use in reading.names.uses:
         if use.name not in _FREEZING or isinstance(use.node, ast.alias):
             continue
@@ -78,13 +78,13 @@ def _has_to_do_with_optimizers(reading: Reading) -> bool:
     facts = reading.facts
     if facts is None:
         return False
-    # What is done to an optimizer: a field, an update, and another target.
+    # The rules about a field, a step, and another target of an optimizer.
     codes = ("FOC203", "FOC205", "FOC207")
     return any(next(facts.of(code, reading.document), None) is not None for code in codes)
 
 
 def _set_once(reading: Reading, node: ast.expr, what: str, call: str, why: str) -> Found:
-    """Call something of flax behind the imports, and say why above."""
+    """The place that needs a setting, with a call of the setting behind the imports."""
     gap = gap_after_imports(reading.document)
     if gap is None:
         return Found(node, what, f"flax.{call}", reason=f"{what}: call flax.{call} first")

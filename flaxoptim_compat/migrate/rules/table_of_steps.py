@@ -1,4 +1,4 @@
-"""FOC205 and FOC206: steps, ``apply_gradient(grads)``, and those that are given a rate."""
+"""FOC205 and FOC206: steps, ``apply_gradient(grads)``, with and without hyper-parameters."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ RULES = (
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None:
-        return asked.use("FOC205", "The method is not called where it stands.")
+        return asked.use("FOC205", NOT_CALLED.format(asked.node.attr))
     names = [each.arg for each in call.keywords]
     overrides = tuple(name for name in names if name not in (None, "grads"))
     problem = ""
     if not is_spelled_out(call):
-        problem = "The arguments are not written out."
+        problem = "The arguments of the step are not written out one by one."
     elif len(call.args) + names.count("grads") != 1 or "hyper_params" in names:
-        problem = "The step is given hyper-parameters as an object."
+        problem = "The step gets hyper-parameters as an object: give each by its name."
     elif overrides and not is_simple(asked.node.value):
-        problem = "The optimizer has no name, and is needed twice."
+        problem = NEEDED_TWICE
     elif overrides and _order_matters(asked, call):
-        problem = "The gradients may change what the step is given: name that before."
+        problem = (
+            "The gradients may change the hyper-parameters of the step: name their values before."
+        )
     code = "FOC206" if overrides or problem else "FOC205"
     return asked.use(code, problem, call, overrides=overrides, bridge="returns")
 
@@ -47,6 +49,9 @@ def _optimize(asked: Asked) -> Use:
     return asked.use("FOC205", _RETURNS_MORE, asked.call)
 
 
+# Also of other rules, about methods of optimizers.
+NOT_CALLED = "`{}` is not called where it stands: call the method there."
+NEEDED_TWICE = "The optimizer has no name, and is needed twice: assign it to a variable before."
 _RETURNS_MORE = (
     "`optimize` returns the loss as well: write `loss, grads = jax.value_and_grad(...)(...)` and"
     " `apply_gradient(grads)`."
@@ -55,10 +60,10 @@ _RETURNS_MORE = (
 
 def _order_matters(asked: Asked, step: ast.Call) -> bool:
     """True if computing the gradients may change hyper-parameters that optax gets earlier."""
-    given = [each.value for each in step.keywords if each.arg != "grads"]
+    values = [each.value for each in step.keywords if each.arg != "grads"]
     inside = _inside(gradients_of(step))
     acts = any(isinstance(each, _ACT) and not _is_of_jax(asked, each) for each in inside)
-    return acts and not all(_stays(asked.document, each) for each in given)
+    return acts and not all(_stays(asked.document, each) for each in values)
 
 
 def _is_of_jax(asked: Asked, node: ast.AST) -> bool:
@@ -96,7 +101,7 @@ RECOGNISES = Recognises(
 )
 
 
-# What stands there, and what there is instead.
+# The name of the code in a sentence, and its replacement.
 _TEXTS = {
     "FOC205": ("a step of an optimizer", ".apply_gradients(grads=...)"),
     "FOC206": (
@@ -107,5 +112,5 @@ _TEXTS = {
 
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
-    """Each step that is given nothing but gradients, or each that is given hyper-parameters."""
+    """Each step with gradients only, or each with hyper-parameters too."""
     yield from findings(reading, code, *_TEXTS[code], functools.partial(step_edits, reading))

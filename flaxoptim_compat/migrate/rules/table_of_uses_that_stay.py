@@ -1,4 +1,4 @@
-"""FOC213 to FOC219: what a program does with an optimizer and optax does not do as it is."""
+"""FOC213 to FOC219: uses of an optimizer that have no counterpart in optax."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RULES = (
     Rule("FOC219", "other-use"),
 )
 
-# What stands there, and what there is instead.
+# The name of the code in a sentence, and its replacement.
 _TEXTS = {
     "FOC213": ("the state of an optimizer", "opt_state, in the structure of optax"),
     "FOC214": ("the definition in an optimizer", "opt_state.hyperparams, for what steps set"),
@@ -55,7 +55,7 @@ def _definition(asked: Asked) -> Use:
 
 def _unknown(asked: Asked) -> Use | None:
     if asked.sites == {None} and asked.points_to.unknown(asked.node.value) is not None:
-        return None  # only a hint said that it is one, and this says otherwise
+        return None  # only a hint said that this is an optimizer, and the attribute says otherwise
     owner = "An optimizer" if asked.node.attr == "apply_gradients" else "A TrainState"
     return asked.use("FOC219", f"{owner} has no `{asked.node.attr}`.")
 
@@ -65,7 +65,7 @@ def _assigned(asked: Asked) -> Use:
     return asked.use("FOC219", problem)
 
 
-# FOC201 is about what is only asked of a definition.
+# FOC201 is about attributes that are only read from a definition.
 RECOGNISES = Recognises(
     {
         Optimizer: {"state": _state, "optimizer_def": _definition, ANY: _unknown},
@@ -84,7 +84,7 @@ def find(code: str, reading: Reading) -> Iterator[Finding]:
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del imports
-        # What only prepares the hyper-parameters of a step, which the step itself sets in optax.
+        # Statements that prepare hyper-parameters for a step go, since the step sets them itself.
         statements = {} if unit.part_rates is None else unit.part_rates.statements
         if use.node not in statements:
             return ()

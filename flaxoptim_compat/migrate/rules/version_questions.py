@@ -1,4 +1,4 @@
-"""Code that asks which version it runs on, and has a branch of its own for today's."""
+"""Code that tests the version it runs on, and has a branch of its own for today's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _instead(outer: ast.AST, inner: ast.AST) -> Sequence[ast.AST]:
 def _handlers(statement: ast.Try) -> Iterator[ast.ExceptHandler]:
     """The handlers of a short ``try`` that do something else instead of what fails."""
     if len(statement.body) > _MOST or not all(isinstance(each, _PLAIN) for each in statement.body):
-        return  # it is about more than a version
+        return  # a long body is about more than a version
     for each in statement.handlers:
         caught = [] if each.type is None else [*ast.walk(each.type)]
         names = {last_name(node) for node in caught if isinstance(node, ast.expr)}

@@ -29,10 +29,10 @@ class FileFindings(NamedTuple):
 
     Args:
       document: the file.
-      findings: in their order.
-      unknown: offsets of what looks like a use and is not understood, and why.
+      findings: the findings, in the order of their places.
+      unknown: the offsets of names that are not understood, and why.
       imports: for each target the edits of the import statements.
-      units: the optimizers whose first use is in this file, whole.
+      units: the optimizers whose first use is in this file, with their uses in all files.
     """
 
     document: Document
@@ -53,7 +53,7 @@ def analyse(
     releases: Releases = NEWEST,
     evidence: Evidence | None = None,
 ) -> list[FileFindings]:
-    """Find everything in files that belong together.
+    """The findings in files that belong together.
 
     Args:
       documents: files of one program that use optimizers or names of flax.optim, directly or
@@ -62,14 +62,14 @@ def analyse(
       writes: whether the edits to optax are wanted too; jax is only imported if they are.
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
-      elsewhere: whether files that these have nothing to do with name flax.optim.
+      elsewhere: whether unconnected files of the program name flax.optim.
       targets: those whose edits are wanted.
       releases: the versions that the result is for.
-      evidence: what a run showed.
+      evidence: the observations of a run.
     """
     exporting = exporters(documents)
     read = {document: Names(document, exporter) for document, exporter in exporting.items()}
-    # Others have methods of these names too: without flax.optim nobody has an optimizer.
+    # Other objects have methods of these names too: without flax.optim there is no optimizer.
     has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
     imported = imported_files(documents)
     facts = Facts(documents, imported, ignored, recognisers(), evidence) if has_optimizers else None
@@ -98,7 +98,7 @@ def analyse(
 def _needed_elsewhere(
     imported: Mapping[Document, Mapping[str, Document]], read: Iterable[Names]
 ) -> dict[Document, frozenset[str]]:
-    """For each file the names that others import from it, or take as its attributes."""
+    """For each file the names that other files import from it, or read as its attributes."""
     needed = imported_names(imported)
     by_module = {each.module: each for each in imported if each.module}
     for names in read:
@@ -114,7 +114,7 @@ def analyse_alone(
     targets: Collection[str] = TARGETS,
     releases: Releases = NEWEST,
 ) -> FileFindings:
-    """Find everything in a file that has nothing to do with optimizers.
+    """The findings in a file that has nothing to do with optimizers.
 
     Args:
       document: the file.

@@ -1,4 +1,4 @@
-"""One file after the other: what is in it, and what becomes of it."""
+"""One file by itself: what it mentions, its findings, and its rewritten text."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted
+from flaxoptim_compat.migrate.run.reports import FileReport, ReportedFinding
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 from flaxoptim_compat.migrate.run.settings import Settings
 from flaxoptim_compat.observation.places import Uses
 
 _RECURSION = 10_000
-# The rule for what works wherever TensorFlow is.
+# The rule about code that works where TensorFlow is installed.
 TENSORFLOW_IS_MISSING = "FOC160"
 
 
 class Task(NamedTuple):
-    """The options of a run: what it is to do, and for which versions.
+    """The options of a run.
 
     Args:
       target: ``shim`` or ``optax``; "" if nothing is to be rewritten.
-      codes: of all rules.
-      settings: which of them count where.
+      codes: the codes of all rules.
+      settings: the settings that say which rules count where.
       accept_changes: whether changes of numbers are accepted.
       releases: the versions that the result is for.
-      uses: where a run used optimizers; None: there was none.
-      has_tensorflow: whether TensorFlow is there, installed or because the program imports it.
+      uses: where an observed run used optimizers; None: there was no such run.
+      has_tensorflow: whether TensorFlow is installed, or the program imports it.
     """
 
     target: str
@@ -60,11 +60,11 @@ class Examined(NamedTuple):
     """The result of examining one file by itself.
 
     Args:
-      program_file: what tells to which others it belongs.
-      report: what there is to say about it; None: that takes reading it, alone or with others.
-      packages: what it imports, without what stands behind a dot.
-      names_flax_optim: whether it names flax.optim, or what serves it.
-      loaded: the file, if it was parsed.
+      program_file: the file, with the names that connect it to other files.
+      report: the report; None: the file has to be analysed first, alone or with others.
+      packages: the packages that the file imports.
+      names_flax_optim: whether the file names flax.optim, or what serves it.
+      loaded: the parsed file, if it was parsed.
     """
 
     program_file: ProgramFile
@@ -78,12 +78,12 @@ _WORD = re.compile(rb"\w+")
 
 
 def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Examined:
-    """Look at one file, and parse it if it can name what is gone.
+    """The result of examining one file, which is parsed only if it may name what is gone.
 
     Args:
-      file: where it is.
-      source: what is in it.
-      modules: what the modules of the program are called.
+      file: the file.
+      source: the content of the file.
+      modules: the last names of the modules of the program.
     """
     program_file = ProgramFile(file)
     try:
@@ -93,7 +93,7 @@ def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Exami
             return Examined(program_file._replace(imports=()), loaded=load(file, source))
         program_file = ProgramFile(file, mentions_in(source))
         packages = packages_in(source)
-        # A null byte may be half of a letter.
+        # A null byte may be half of a letter in UTF-16.
         if not program_file.mentions.old and b"\0" not in source:
             words = frozenset(_WORD.findall(source)).intersection(modules)
             return Examined(program_file._replace(words=words), FileReport(file), packages)
@@ -118,7 +118,7 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     """The codes that are not to be reported in a file, in single lines or in all of it."""
     everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
     if task.target and loaded.off_limits:
-        # An optimizer that a file which stays has a part in must stay itself.
+        # An optimizer that is used in a file that stays must stay too.
         everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
     if task.has_tensorflow:
         everywhere |= {TENSORFLOW_IS_MISSING}
@@ -129,7 +129,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
     """The report on a file, with its new bytes if it is to be rewritten."""
     report = FileReport(loaded.file, is_parsed=True, off_limits=loaded.off_limits)
     report.unread += loaded.broken
-    report.findings = [_noted(loaded, each) for each in found.findings]
+    report.findings = [_reported(loaded, each) for each in found.findings]
     report.unknown += loaded.unknown
     report.unknown += [(_place(loaded, at, at), why) for at, why in found.unknown]
     report.marks = list(_marks(loaded, {each.code for each in found.findings}))
@@ -141,8 +141,8 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
                 new = loaded.origin.encoded(result.text)
                 check_rewritten(loaded, new)
                 report.old, report.new = loaded.source, new
-                report.done = [_noted(loaded, each) for each in result.done]
-            report.left = [_noted(loaded, each) for each in result.left]
+                report.done = [_reported(loaded, each) for each in result.done]
+            report.left = [_reported(loaded, each) for each in result.left]
         except Unwritable as error:
             report.off_limits = str(error)
         except Unreadable as error:
@@ -162,12 +162,12 @@ def unread(file: FoundFile, error: Exception) -> FileReport:
 def mistake(error: Exception) -> str:
     """The message about an error that should not happen."""
     said = ": ".join(filter(None, [type(error).__name__, str(error)]))
-    return f"flaxoptim-compat made a mistake in it: {said}"
+    return f"flaxoptim-compat made a mistake in this file: {said}"
 
 
 @contextlib.contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Allow for code that is nested as deeply as Python's parser does."""
+    """Raise the recursion limit for code that is nested as deeply as Python's parser allows."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _RECURSION))
     try:
@@ -176,15 +176,15 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def _noted(loaded: Loaded, finding: Finding) -> Noted:
+def _reported(loaded: Loaded, finding: Finding) -> ReportedFinding:
     place = _place(loaded, finding.start, finding.end)
     does = (finding.shim is not None, finding.optax is not None)
     texts = (finding.reason, finding.change, finding.cause)
-    return Noted(finding.code, place, finding.what, finding.instead, *does, *texts)
+    return ReportedFinding(finding.code, place, finding.what, finding.instead, *does, *texts)
 
 
 def _marks(loaded: Loaded, codes: Container[str]) -> Iterator[tuple[Place, str]]:
-    """The marks of what an earlier rewrite left on flaxoptim_compat, where it works."""
+    """The marks of an earlier rewrite for which no rule has a finding now."""
     for mark in marks_in(loaded.document.text):
         if mark.code not in codes:
             yield _place(loaded, mark.start + len("# "), mark.end), mark.text

@@ -28,14 +28,14 @@ from flaxoptim_compat.migrate.run.reports import FileReport, Report, unit_report
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.observation.places import digest
 
-# After so many the garbage collector looks for circles among them; usual are 700.
+# After so many new objects the garbage collector runs; Python begins with 700.
 _NEW_OBJECTS = 1_000_000
 
 Progress = Callable[[int, int, str], None]
 
 
 def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
-    """Look for what is gone in files and folders, and work out what is to become of them.
+    """Find the code to rewrite in files and folders, and work out the rewritten files.
 
     Nothing is written.
 
@@ -46,7 +46,7 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
     """
     found = FoundFiles(paths, task.settings.is_excluded)
     with deep_recursion(), _rare_collections():
-        program = _Run(found.files, task, progress)
+        program = _Program(found.files, task, progress)
         reports = program.reports()
     places = (found.left_out, found.unreadable, found.unfinished)
     return Report(reports, *places, program.imported())
@@ -54,20 +54,20 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
 
 @contextlib.contextmanager
 def _rare_collections() -> Iterator[None]:
-    """Let the garbage collector go through all trees rarely: few of them are ever garbage."""
+    """Let the garbage collector run rarely: it walks all syntax trees, which stay alive anyway."""
     before = gc.get_threshold()
     gc.set_threshold(_NEW_OBJECTS, *before[1:])
     try:
         yield
     finally:
-        # What is there by now counts as old, and is not gone through because there is much of it.
+        # The objects of the run now count as old, so that no collection walks them soon.
         gc.freeze()
         gc.unfreeze()
         gc.set_threshold(*before)
 
 
-class _Run:
-    """The files of a run, and what is known of them by now."""
+class _Program:
+    """The files of a program, and what is known of them by now."""
 
     def __init__(self, files: Sequence[FoundFile], task: Task, progress: Progress) -> None:
         self._files = files
@@ -88,7 +88,7 @@ class _Run:
         ran = self._task.uses.files if self._task.uses is not None else ()
         shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
         groups = _joined(links.groups(), shown)
-        # What was parsed and turned out to stand between no others.
+        # Parsed files that turned out to connect no other files.
         for number in {*range(len(self._files))}.difference(*groups):
             self._waiting.take(number)
         elsewhere = any(each.names_flax_optim for each in self._examined)
@@ -107,7 +107,7 @@ class _Run:
         return frozenset[str]().union(*(each.packages for each in self._examined))
 
     def _say(self, numbers: Sequence[int]) -> None:
-        """Say which files are read together; all of them were read by themselves before."""
+        """Show which files are read together; all of them were read by themselves before."""
         count = len(self._files)
         others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
         self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
@@ -129,7 +129,7 @@ class _Run:
         try:
             loaded = load(file, file.path.read_bytes())
         except Exception:
-            # It is reported if it turns out to be read with others.
+            # The error is reported if the file is read with others.
             return frozenset()
         self._waiting.keep(number, loaded)
         return frozenset(import_names(loaded.document))
@@ -151,7 +151,7 @@ class _Run:
             ]
             if not stubborn:
                 return reports | mistakes
-            # What others become may have counted on these.
+            # Edits of other files may count on these files.
             for number in stubborn:
                 loaded[number].off_limits = reports[number].off_limits
                 if reports[number].unread:
@@ -232,7 +232,7 @@ class _Run:
         return {each.file.path: ignored_in(each, self._task) for each in loaded.values()}
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
-        """The report on a file by itself, when reading it together with others has failed."""
+        """The report on a file by itself, after the files could not be read together."""
         loaded.off_limits = loaded.off_limits or mistake(error)
         try:
             report = report_alone(loaded, self._task)
@@ -243,7 +243,7 @@ class _Run:
 
 
 def _joined(groups: Sequence[Sequence[int]], shown: set[int]) -> list[Sequence[int]]:
-    """The groups, those joined into one in which a run saw an optimizer."""
+    """The groups, with all groups in which a run saw an optimizer joined into one."""
     apart = [each for each in groups if shown.isdisjoint(each)]
     together = shown.union(*(each for each in groups if not shown.isdisjoint(each)))
     return [*apart, sorted(together)] if together else apart

@@ -17,19 +17,19 @@ from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.printable import one_line
 
 
-class Noted(NamedTuple):
-    """A finding as people and programs read of it.
+class ReportedFinding(NamedTuple):
+    """A finding as it is printed, for people and for programs.
 
     Args:
       code: the rule.
-      place: where it stands.
-      what: what it is.
-      instead: what replaces it.
-      shim: whether ``rewrite --to shim`` deals with it.
-      optax: whether ``rewrite --to optax`` deals with it.
-      reason: why it is left, if it is.
+      place: the place of the code.
+      what: the name of the code in a sentence.
+      instead: the code that replaces it, or the advice.
+      shim: whether ``rewrite --to shim`` deals with the finding.
+      optax: whether ``rewrite --to optax`` deals with the finding.
+      reason: why the code is left; "" if it is not.
       change: how far the numbers will be from those of before; "" if they stay the same.
-      cause: the reason of another place, for which this one stays; "" if there is none.
+      cause: the reason of another place, for which this one is left; "" if there is none.
     """
 
     code: str
@@ -60,14 +60,14 @@ class UnitReport(NamedTuple):
 
     Args:
       made: where they are made.
-      held: the places that keep them from becoming TrainStates, the first of them first.
-      reason: why the first does; "" if they become TrainStates.
-      joined: the places that may be of any of them, if it is for these that they stay together.
-      conversions: the commands that convert their checkpoints, if they become TrainStates, and the
-        definition that each is for.
+      held: the places that keep them from becoming TrainStates, in the order of the files.
+      reason: why the first of these places does; "" if the optimizers become TrainStates.
+      joined: the places that may use any of them, if these are why they stay together.
+      conversions: the commands that convert their checkpoints, if they become TrainStates, each
+        with the place of the definition.
       is_reached: whether a run made one of them; None: there was no run.
-      seen: how many places of theirs a run came to.
-      inferred: the places of theirs that it did not come to.
+      seen: the number of their places that a run came to.
+      inferred: their places that the run did not come to.
     """
 
     made: list[Spot]
@@ -81,7 +81,7 @@ class UnitReport(NamedTuple):
 
     @property
     def optimizers(self) -> int:
-        """The number of optimizers; what comes from elsewhere counts as one."""
+        """The number of optimizers; optimizers from elsewhere count as one."""
         return max(len(self.made), 1)
 
 
@@ -90,30 +90,30 @@ class FileReport:
     """The report on one file.
 
     Args:
-      file: where it is.
-      is_parsed: whether it was read as Python; if it names nothing that is gone it need not be.
-      unread: what of it could not be read, and why; without a place: all of it.
-      findings: in their order.
-      unknown: names that were seen and not understood.
-      marks: comments by which an earlier rewrite said what it left, where it is no finding now.
-      old: its bytes, if they are to change.
-      new: what they are to be; None: nothing changes.
+      file: the file.
+      is_parsed: whether the file was parsed; a file that names nothing that is gone need not be.
+      unread: the parts that could not be read, and why; without a place: the whole file.
+      findings: the findings, in the order of their places.
+      unknown: the names that were not understood, and why.
+      marks: the comments in which an earlier rewrite said what it left, where no finding is now.
+      old: the bytes of the file, if they are to change.
+      new: the new bytes; None: the file does not change.
       done: the findings that the change deals with.
-      left: those that it does not.
-      off_limits: why nothing in it is changed, whatever was found; "" if it may be.
-      units: the optimizers of which it has the first use.
+      left: the findings that the change leaves.
+      off_limits: why the file is never changed; "" if it may be.
+      units: the optimizers whose first use is in the file.
     """
 
     file: FoundFile
     is_parsed: bool = False
     unread: list[tuple[Place | None, str]] = dataclasses.field(default_factory=list)
-    findings: list[Noted] = dataclasses.field(default_factory=list)
+    findings: list[ReportedFinding] = dataclasses.field(default_factory=list)
     unknown: list[tuple[Place, str]] = dataclasses.field(default_factory=list)
     marks: list[tuple[Place, str]] = dataclasses.field(default_factory=list)
     old: bytes = b""
     new: bytes | None = None
-    done: list[Noted] = dataclasses.field(default_factory=list)
-    left: list[Noted] = dataclasses.field(default_factory=list)
+    done: list[ReportedFinding] = dataclasses.field(default_factory=list)
+    left: list[ReportedFinding] = dataclasses.field(default_factory=list)
     off_limits: str = ""
     units: list[UnitReport] = dataclasses.field(default_factory=list)
 
@@ -128,11 +128,11 @@ class Report:
     """All files of a run, in their order.
 
     Args:
-      files: those that were seen.
-      left_out: folders and links that were not looked into, and why.
-      unreadable: paths that could not be looked at, and why.
-      unfinished: files that a rewrite which was killed left behind.
-      imported: what they import, without what stands behind a dot.
+      files: the reports on the files that were seen.
+      left_out: the folders and links that were not entered, and why.
+      unreadable: the paths that could not be read, and why.
+      unfinished: the files that a killed rewrite left behind.
+      imported: the packages that the files import.
     """
 
     files: list[FileReport]
@@ -153,14 +153,14 @@ class Report:
 
     @property
     def staying(self) -> list[UnitReport]:
-        """The optimizers that do not, in the order of the lines that hold them."""
-        found = [one for each in self.files for one in each.units if one.held]
-        return sorted(found, key=lambda each: each.held[0])
+        """The optimizers that do not, in the order of the lines that hold them back."""
+        units = [unit for file in self.files for unit in file.units if unit.held]
+        return sorted(units, key=lambda unit: unit.held[0])
 
     @property
     def moved(self) -> list[UnitReport]:
         """The optimizers that become TrainStates."""
-        return [one for each in self.files for one in each.units if not one.held]
+        return [unit for file in self.files for unit in file.units if not unit.held]
 
     @property
     def conversions(self) -> list[tuple[Spot, str]]:
@@ -170,27 +170,29 @@ class Report:
     @property
     def unread(self) -> list[tuple[Path, Place | None, str]]:
         """The files, folders and places that could not be read, and why."""
-        found: list[tuple[Path, Place | None, str]] = []
-        found += [(path, None, why) for path, why in self.unreadable]
-        found += [(each.path, *why) for each in self.files for why in each.unread]
-        return found
+        unread: list[tuple[Path, Place | None, str]] = []
+        unread += [(path, None, why) for path, why in self.unreadable]
+        unread += [(file.path, *part) for file in self.files for part in file.unread]
+        return unread
 
     @property
     def is_trouble(self) -> bool:
-        """True if something could not be read, or there is nothing to read."""
+        """True if a file could not be read, or there is no file to read."""
         is_asked_for = any(why == EXCLUDED for _, why in self.left_out)
         return bool(self.unread) or not (self.files or is_asked_for)
 
     @property
-    def left(self) -> list[Noted]:
+    def left(self) -> list[ReportedFinding]:
         """The findings that stay as they are."""
         return [
-            one for each in self.files for one in (each.findings if each.off_limits else each.left)
+            finding
+            for file in self.files
+            for finding in (file.findings if file.off_limits else file.left)
         ]
 
     @property
     def status(self) -> int:
-        """The exit status of ``scan``: 2 trouble, 1 something was found, 0 nothing."""
+        """The exit status of ``scan``: 2 if a file could not be read, 1 with findings, else 0."""
         if self.is_trouble:
             return 2
         return 1 if any(each.findings or each.unknown or each.marks for each in self.files) else 0
@@ -215,7 +217,7 @@ def unit_reports(
     Args:
       units: the units.
       loaded: all files that were read together.
-      has_run: whether a run showed what it came to.
+      has_run: whether a run was observed.
     """
     for unit in units:
         made = [each for each in unit.uses if each.makes]
@@ -242,11 +244,11 @@ def unit_reports(
 
 
 def _lines(uses: Sequence[Use], loaded: Mapping[Document, Loaded]) -> list[Spot]:
-    """The places of uses, one for each line: what stands in a line is mended together."""
-    found: dict[tuple[Path, int], Spot] = {}
+    """The places of uses, one for each line, since people change a line at once."""
+    by_line: dict[tuple[Path, int], Spot] = {}
     for spot in (_spot(each, loaded) for each in uses):
-        found.setdefault((spot.path, spot.place.file_line), spot)
-    return list(found.values())
+        by_line.setdefault((spot.path, spot.place.file_line), spot)
+    return list(by_line.values())
 
 
 def _spot(at: Use | Site, loaded: Mapping[Document, Loaded]) -> Spot:
@@ -261,10 +263,10 @@ class Reason(NamedTuple):
     """A reason for which ``rewrite --to optax`` leaves places.
 
     Args:
-      number: how many it leaves for it.
+      number: how many places are left for the reason.
       text: the reason.
-      path: the file of the first place that has it.
-      place: the place.
+      path: the file of the first such place.
+      place: the first such place.
     """
 
     number: int
@@ -273,16 +275,16 @@ class Reason(NamedTuple):
     place: Place
 
 
-class Plan(NamedTuple):
-    """The way through a program.
+class MigrationPlan(NamedTuple):
+    """The next steps in a program: what either ``rewrite`` deals with, and where to begin.
 
     Args:
-      findings: how many there are.
-      shim: with how many of them ``rewrite --to shim`` deals.
-      shim_leaves: the first one with which it does not; None: it deals with all.
-      optax: with how many of them ``rewrite --to optax`` deals.
-      begin_with: files in which nothing stays with ``--to optax``, those with most findings first.
-      reasons: those for which most stays with ``--to optax``, not more than five.
+      findings: the number of findings.
+      shim: the number of findings that ``rewrite --to shim`` deals with.
+      shim_leaves: the place of the first finding that it leaves; None: it deals with all.
+      optax: the number of findings that ``rewrite --to optax`` deals with.
+      begin_with: the files in which ``--to optax`` leaves nothing, those with most findings first.
+      reasons: the reasons for which ``--to optax`` leaves most, not more than five.
     """
 
     findings: int
@@ -293,29 +295,29 @@ class Plan(NamedTuple):
     reasons: list[Reason]
 
 
-def plan_of(report: Report) -> Plan:
-    """Work out the plan.
+def migration_plan(report: Report) -> MigrationPlan:
+    """The plan for a program.
 
     Args:
-      report: of a scan.
+      report: the report of a scan.
     """
     files = [each for each in report.files if each.findings]
     open_files = [each for each in files if not each.off_limits]
-    easy = [each for each in open_files if all(one.optax for one in each.findings)]
+    easy = [file for file in open_files if all(each.optax for each in file.findings)]
     easy.sort(key=lambda each: (-len(each.findings), each.path))
-    return Plan(
+    return MigrationPlan(
         findings=report.findings,
-        shim=sum(one.shim for each in open_files for one in each.findings),
+        shim=sum(each.shim for file in open_files for each in file.findings),
         shim_leaves=next(
             (
-                Spot(each.path, one.place)
-                for each in files
-                for one in each.findings
-                if each.off_limits or not one.shim
+                Spot(file.path, each.place)
+                for file in files
+                for each in file.findings
+                if file.off_limits or not each.shim
             ),
             None,
         ),
-        optax=sum(one.optax for each in open_files for one in each.findings),
+        optax=sum(each.optax for file in open_files for each in file.findings),
         begin_with=[each.path for each in easy],
         reasons=_reasons(files),
     )
@@ -323,14 +325,14 @@ def plan_of(report: Report) -> Plan:
 
 def _reasons(files: list[FileReport]) -> list[Reason]:
     counts: collections.Counter[str] = collections.Counter()
-    first: dict[str, tuple[FileReport, Noted]] = {}
+    first: dict[str, tuple[FileReport, ReportedFinding]] = {}
     for file in files:
         for each in file.findings:
             text = file.off_limits or ("" if each.optax else each.reason or each.cause)
             if not text:
                 continue
             counts[text] += 1
-            # Where the reason itself stands rather than what stays because of it.
+            # The place that has the reason goes before places that stay because of it.
             if text not in first or (each.reason and not first[text][1].reason):
                 first[text] = (file, each)
     return [

@@ -1,4 +1,4 @@
-"""The text of a file after its rewrite: edits, marks, and the comments that must not be lost."""
+"""The rewritten text of a file: the edits, the marks, and the comments that must stay."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Rewritten(NamedTuple):
     """A file after its rewrite.
 
     Args:
-      text: its text, the old one if nothing changes.
-      done: what was rewritten, by itself or with something else.
-      left: what stays as it is, though it should not.
+      text: the new text, or the old one if nothing changes.
+      done: the findings that were rewritten, by themselves or with other code.
+      left: the findings that are left.
     """
 
     text: str
@@ -35,14 +35,14 @@ class Rewritten(NamedTuple):
 
 
 def rewritten(file: FileFindings, target: str) -> Rewritten:
-    """Rewrite one file for ``shim`` or for ``optax``.
+    """The file after ``rewrite`` to a target.
 
     Args:
-      file: what the rules found in it.
-      target: which.
+      file: the file with the findings of all rules.
+      target: ``shim`` or ``optax``.
 
     Raises:
-      ValueError: the result would be no Python; this is a mistake of the rules, and says where.
+      ValueError: the result would be no Python, by a mistake of the rules; the message says where.
     """
     document = file.document
     left = [each for each in file.findings if each.edits(target) is None]
@@ -58,7 +58,7 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     if text != document.text and not document.is_gin:
         try:
             ast.parse(text)
-            # A `global` below a use parses, and is no Python; that may have been so before.
+            # A `global` below a use parses but does not compile; so it may have been before.
             if _compiles(document.text):
                 _compile(text)
         except SyntaxError as error:
@@ -76,7 +76,7 @@ def _compiles(text: str) -> bool:
 
 def _compile(text: str) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of escapes that are none, which were there before
+        warnings.simplefilter("ignore")  # the old text may have invalid escapes
         # In a notebook, `await` may stand anywhere.
         compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
@@ -88,7 +88,7 @@ def _is_done(finding: Finding, target: str) -> bool:
     return bool(edits) or (edits is not None and not works)
 
 
-# What a reader of the result may take for a mistake, and why it stands there.
+# Notes on code that a reader of the result may take for a mistake.
 _NOTES = {
     re.compile(r"\blearning_rate=0\.0\b"): "# learning_rate: each step sets it.",
     re.compile(r"\bstatic_args="): "# static_args: these stay Python's numbers, with all digits.",
@@ -97,33 +97,33 @@ _NOTES = {
 
 
 def _notes(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
-    """A few words on what nobody expects, by the line of its statement."""
-    found: dict[int, list[str]] = {}
+    """The notes on unexpected code, by the line of its statement."""
+    by_line: dict[int, list[str]] = {}
     for edit in [] if document.is_gin else edits:
         text = "".join(each for each in edit.fragments if isinstance(each, str))
         notes = [note for sign, note in _NOTES.items() if sign.search(text)]
         if notes:
-            mine = found.setdefault(_first_line(document, edit.start), [])
-            mine += [each for each in notes if each not in mine]
-    return found
+            comments = by_line.setdefault(_first_line(document, edit.start), [])
+            comments += [note for note in notes if note not in comments]
+    return by_line
 
 
 def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
-    """The lines that say why a statement stays, by its line, unless they are there."""
-    found: dict[int, list[str]] = {}
+    """The new marks that say why a statement stays, by its line."""
+    by_line: dict[int, list[str]] = {}
     for finding in left:
         if finding.reason:
             line = _first_line(document, finding.start)
-            mine = found.setdefault(line, [])
+            comments = by_line.setdefault(line, [])
             text = marks.text_of(finding.code, finding.reason)
-            above = [*_comments_above(document, line), *mine]
-            # With the address of its page, if it has one by now.
-            there = (mark.text for mark in marks.marks_in("\n".join(above)))
-            if not any(each == text or each.startswith(f"{text} (http") for each in there):
+            above = [*_comments_above(document, line), *comments]
+            # An old mark may or may not have the address of a page at its end.
+            old = (mark.text for mark in marks.marks_in("\n".join(above)))
+            if not any(each == text or each.startswith(f"{text} (http") for each in old):
                 page = page_of_rule(finding.code)
                 reason = f"{finding.reason} ({page})" if page else finding.reason
-                mine += marks.written(finding.code, reason, room(document, line))
-    return found
+                comments += marks.written(finding.code, reason, room(document, line))
+    return by_line
 
 
 def _comments_above(document: Document, line: int) -> list[str]:
@@ -143,34 +143,35 @@ def _first_line(document: Document, offset: int) -> int:
         if first == line and not any(each.start == line and each.is_behind for each in around):
             return line
         if first == line:
-            # It stands behind another one, which may have started lines before.
-            first = min(each.start for each in around if each.end == line or each.start == line)
-            return first
+            # The statement stands behind another one, which may have started lines before.
+            return min(each.start for each in around if each.end == line or each.start == line)
         line = first
 
 
-class _Lines(NamedTuple):
+class _StatementLines(NamedTuple):
+    """The lines of a statement, and whether it stands behind another one on its first line."""
+
     start: int
     end: int
     is_behind: bool
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
-def _statements(document: Document) -> tuple[_Lines, ...]:
+def _statements(document: Document) -> tuple[_StatementLines, ...]:
     return tuple(_lines_of_statements(document))
 
 
-def _lines_of_statements(document: Document) -> Iterator[_Lines]:
+def _lines_of_statements(document: Document) -> Iterator[_StatementLines]:
     for node in document.parents:
         if isinstance(node, ast.stmt):
             start = document.first_line(node)
             is_behind = start == node.lineno and bool(document.before(node).strip())
             assert node.end_lineno is not None
-            yield _Lines(start, node.end_lineno, is_behind)
+            yield _StatementLines(start, node.end_lineno, is_behind)
 
 
 def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
-    """The comments inside of what is replaced, by the line of the statement they belong to."""
+    """The comments inside replaced code, by the line of the statement that they belong to."""
     replaced = [each for each in edits if "#" in document.text[each.start : each.end]]
     moved: dict[int, list[str]] = {}
     for start, comment in _comments(document) if replaced else ():
@@ -181,7 +182,7 @@ def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list
 
 
 def _comments_as_edits(document: Document, *by_line: dict[int, list[str]]) -> Iterator[Edit]:
-    """All comments that come to stand above lines: one edit for each line."""
+    """The edits that write comments above lines, one for each line."""
     for line in sorted({line for each in by_line for line in each}):
         start = document.line_starts[line - 1]
         text = document.lines[line - 1]

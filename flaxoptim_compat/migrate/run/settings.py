@@ -14,7 +14,7 @@ TABLE = "tool.flaxoptim-compat"
 
 
 class SettingsError(Exception):
-    """Settings that mean nothing; the message says where they are and what could stand there."""
+    """A setting without a meaning; the message says where it is, and what could stand there."""
 
 
 class Settings(NamedTuple):
@@ -22,11 +22,11 @@ class Settings(NamedTuple):
 
     Args:
       select: the codes, or their beginnings, that are reported; all if there are none.
-      ignore: those that are not, even if they are selected.
-      exclude: globs of files and folders that are not looked at.
+      ignore: the codes, or their beginnings, that are not reported, even if they are selected.
+      exclude: globs of files and folders that are left out.
       per_file_ignores: globs of files, and the codes that are not reported in them.
-      folder: what the globs are relative to.
-      versions: what programs are rewritten for, such as ``jax==0.4.30``; the key is ``for``.
+      folder: the folder from which globs start.
+      versions: the versions to write code for, such as ``jax==0.4.30``; the key is ``for``.
     """
 
     select: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
-    """See that each code, or beginning of codes, is at least one rule's.
+    """Raise unless each code, or beginning of codes, is that of a rule.
 
     Raises:
       SettingsError: no rule has such a code.
@@ -87,7 +87,7 @@ def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
         if not code or not any(each.startswith(code) for each in known):
             raise SettingsError(
                 f"{where}: no rule has the code {code!r}, or one that starts so. The command"
-                " flaxoptim-compat explain lists them all."
+                " flaxoptim-compat explain lists all codes."
             )
 
 

@@ -1,4 +1,4 @@
-"""Tests for what an expression evidently is: an array, or what certain functions return."""
+"""Tests whether an expression is evidently an array, or the result of certain functions."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def is_array(reading: Reading, node: ast.expr) -> bool:
 def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
     if isinstance(node, ast.Name):
         if node.id in asked:
-            return True  # it was made from itself, and everything else that it is made from decides
+            return True  # a value made from itself: the other values that it is made from decide
         values = _assigned(reading, node)
         return bool(values) and all(
             each is not None and _is_array(reading, each, asked | {node.id}) for each in values
         )
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Mod) and not _is_array(reading, node.left, asked):
-            return False  # what stands left may be a text, "%s" % array
+            return False  # the left side may be a text, as in "%s" % array
         return any(_is_array(reading, each, asked) for each in (node.left, node.right))
     if isinstance(node, ast.Call):
         return reading.names.full_name(node.func) in RETURN_ARRAYS or _is_update(node)
@@ -80,11 +80,11 @@ def _assigned(reading: Reading, node: ast.Name) -> Sequence[ast.expr | None]:
 @functools.lru_cache(maxsize=4)  # one function comes after the other
 def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[ast.expr | None]]:
     """The values of each name in a function, or in a file."""
-    found: dict[str, list[ast.expr | None]] = {}
+    values: dict[str, list[ast.expr | None]] = {}
     for node in ast.walk(around):
         for name, value in _bound_by(node, reading.document.parents):
-            found.setdefault(name, []).append(value)
-    return found
+            values.setdefault(name, []).append(value)
+    return values
 
 
 def _bound_by(

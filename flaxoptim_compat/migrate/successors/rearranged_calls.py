@@ -1,4 +1,4 @@
-"""Calls whose arguments stand elsewhere today: how each is written anew."""
+"""Calls of lost names whose arguments stand elsewhere today, and their new text."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Rearranged:
     """The change of a use that is written anew.
 
     Args:
-      span: what changes.
-      instead: what it becomes, for people.
-      make: the edits.
-      removed: names besides that of the use that will be gone.
+      span: the code that changes.
+      instead: the new code, for people.
+      make: makes the edits.
+      removed: the names beside that of the use that will be gone.
     """
 
     span: Span
@@ -47,7 +47,7 @@ class LostUse:
     Args:
       reading: the file.
       node: the name, without attributes that are looked up on it.
-      successor: what takes its place.
+      successor: the successor of the name.
     """
 
     reading: Reading
@@ -56,12 +56,12 @@ class LostUse:
 
     @property
     def parent(self) -> ast.AST:
-        """The node around it."""
+        """The node around the name."""
         return self.reading.document.parents[self.node]
 
     @property
     def call(self) -> ast.Call | None:
-        """The call of it, if it is called."""
+        """The call of the name; None if it is not called."""
         parent = self.parent
         return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
 
@@ -70,14 +70,14 @@ class LostUse:
         return Span(*self.reading.document.span(node))
 
     def plain_arguments(self, names: str, most: int) -> list[ast.expr] | None:
-        """The arguments of the call, if they are written in an order that is certain.
+        """The arguments of the call by position, if their order is certain.
 
         Args:
           names: the names of the keywords that may be among them.
           most: how many may be given by position.
 
         Returns:
-          Those by position; None if there are unpacked ones, too many or other keywords.
+          None if there are unpacked arguments, too many, or other keywords.
         """
         call = self.call
         if call is None or any(isinstance(each, ast.Starred) for each in call.args):
@@ -87,18 +87,18 @@ class LostUse:
         return call.args if len(call.args) <= most else None
 
     def insertion(self, text: str) -> Edit | None:
-        """Insert an argument after the last one of the call; None where it is not plain where."""
+        """The edit that adds an argument to the call; None if the place for it is not certain."""
         call = self.call
         assert call is not None
         last = arguments_of(call)[-1]
         start, end = self.span(last).end, self.span(call).end
-        rest = _COMMENT.sub("", self.reading.document.text[start:end])
-        if "".join(rest.split()) not in (")", ",)"):
+        behind = _COMMENT.sub("", self.reading.document.text[start:end])
+        if "".join(behind.split()) not in (")", ",)"):
             return None  # the last one stands in parentheses of its own
         return Edit(start, start, (text,))
 
     def atom(self, node: ast.expr) -> Fragments:
-        """A piece that an attribute can be looked up on."""
+        """The text of an expression, on which an attribute can be looked up."""
         span = self.span(node)
         return (span,) if isinstance(node, _ATOMS) else ("(", span, ")")
 
@@ -124,7 +124,7 @@ def _updating(method: str) -> Rearrangement:
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
             array: Fragments = lost.atom(updated)
             if not known:
-                # It may be a list, or an array of numpy, which has no `at`.
+                # The value may be a list or an array of numpy, which have no `at`.
                 array = (imports.name_of("jax.numpy:asarray", call), "(", lost.span(updated), ")")
             text = (*array, ".at[", inside, f"].{method}(", lost.span(value), ")")
             return (Edit(*lost.span(call), text),)
@@ -169,7 +169,7 @@ def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
 
 
 def _inside(lost: LostUse, index: ast.expr) -> Span:
-    """The place of what stands in the brackets."""
+    """The place of the index in its brackets."""
     assert isinstance(index, ast.Subscript)
     text = lost.reading.document.text
     start = text.index("[", lost.span(index.value).end) + 1
@@ -187,12 +187,12 @@ _WITHOUT_EFFECT = (ast.Name, ast.Constant)
 def _changed(
     lost: LostUse, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
 ) -> Rearranged:
-    """The call as a whole is what changes."""
+    """The change of the whole call, or of the name if it is not called."""
     return Rearranged(lost.span(lost.call or lost.node), instead, make, removed)
 
 
 def _shuffled(lost: LostUse) -> Rearranged | None:
-    """``permutation``, which shuffles each slice by itself only if told so."""
+    """The change to ``permutation``, which shuffles each slice by itself with ``independent``."""
     given = lost.plain_arguments("axis", 3)
     added = lost.insertion(", independent=True") if given is not None and len(given) > 1 else None
     if added is None:
@@ -206,7 +206,7 @@ def _shuffled(lost: LostUse) -> Rearranged | None:
 
 
 def _tied_in(lost: LostUse) -> Rearranged | None:
-    """The second argument alone, if computing the first has no effect."""
+    """The change to the second argument alone, if computing the first has no effect."""
     given = lost.plain_arguments("", 2)
     if given is None or len(given) < 2 or not _is_idle(given[0]):
         return None

@@ -1,4 +1,4 @@
-"""The name of today, or the stand-in of this package, for a name that is gone."""
+"""The successor of a name that is gone: a name of today, or a stand-in of this package."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PUBLIC: dict[str, str] = {
     "jax.tree_util.tree_multimap": "jax.tree_util:tree_map",
     "jax.ops.index": "numpy:s_",
     "jax.config.config": "jax:config",
-    # Flax's module had no such object in it, as that of jax had: it stands for the module.
+    # The module of Flax had no object `config`, unlike that of jax: the name stands for the module.
     "flax.config.config": "flax:config",
     "jax.experimental.maps.Mesh": "jax.sharding:Mesh",
     "jax.experimental.maps.mesh": "jax.sharding:Mesh",
@@ -51,19 +51,19 @@ IMPORTED: dict[str, str] = {
 }
 
 TENSORBOARD = "flax.metrics.tensorboard"
-# As modules they are gone, but their package has an object by that name.
+# These modules are gone, but their package has an object of the same name.
 OBJECTS_TODAY = frozenset({"flax.config", "jax.config"})
-# Served to a program that runs as it is, by what no program is to be made to import.
+# Names that only unedited programs get: rewritten programs must not import their stand-ins.
 ONLY_SERVED = frozenset(
     entry.name
     for entry in OF_PACKAGES
     if entry.name not in PUBLIC.keys() | OBJECTS_TODAY and not is_public(entry.served_by)
 )
-# numpy 2 has one again, which is another type; a program that runs with it may well mean that.
+# numpy 2 has this name again for another type, which a program of today may mean.
 BACK = frozenset({"numpy.long"})
 _ALL = {entry.name: entry for entry in OF_PACKAGES}
 _TABLE = {name: entry for name, entry in _ALL.items() if name not in OBJECTS_TODAY | BACK}
-# What serves them, also for programs that were rewritten.
+# The module that serves flax.nn, for rewritten programs too.
 SERVED_NN = "flaxoptim_compat.nn"
 
 
@@ -71,10 +71,10 @@ class Successor(NamedTuple):
     """The name, or the advice, that takes the place of a name that is gone.
 
     Args:
-      old: the full name that is gone; of a module that is gone, with the name inside of it.
-      today: ``module:attribute``, or just a module; empty if nothing does.
-      gone_since: the first release without it.
-      instead: what to do about it, for people.
+      old: the full name that is gone; for a name in a module that is gone, that name.
+      today: ``module:attribute``, or a module; "" if there is no such name.
+      gone_since: the first release without the name.
+      instead: the advice for people.
       imported: ``today`` for an import by name.
     """
 
@@ -96,7 +96,7 @@ class Successor(NamedTuple):
 
     @property
     def what(self) -> str:
-        """A description of the old name for people, such as since when it is gone."""
+        """The old name in a sentence, with the release since which it is gone."""
         if self.old.startswith(TENSORBOARD):
             return f"{self.old}, which needs TensorFlow"
         return f"{self.old}, gone since {self.gone_since}" if self.gone_since else self.old
@@ -110,7 +110,7 @@ def successor(name: str) -> Successor | None:
       name: such as ``jax.tree_map`` or ``jax.api.jit.lower``.
 
     Returns:
-      None if nothing of it is gone.
+      None if no part of the name is gone.
     """
     parts = name.split(".")
     for length in range(len(parts), 1, -1):
@@ -121,7 +121,7 @@ def successor(name: str) -> Successor | None:
 
 
 def name_of_today(name: str | None) -> str:
-    """A full name, or that which takes its place if it is gone; "" for None.
+    """The name of today for a full name, which stays if it is not gone; "" for None.
 
     Args:
       name: such as ``jax.partial``.
@@ -155,7 +155,7 @@ def _inside(entry: LegacyName, attribute: str) -> Successor:
     if entry.name.startswith(NN) and attribute in LINEN_INSTEAD_OF_NN:
         today = f"{entry.served_by}:{attribute}"
         return Successor(name, today, entry.gone_since, _advice(attribute), today)
-    # It may be one that is gone from the other module as well.
+    # The name may be gone from the serving module as well.
     deeper = successor(f"{entry.served_by}.{attribute}")
     if deeper is not None:
         return deeper._replace(old=name, gone_since=entry.gone_since)
@@ -166,7 +166,7 @@ def _inside(entry: LegacyName, attribute: str) -> Successor:
 
 
 def _reached(today: str) -> str:
-    """``numpy:exceptions.AxisError``: who has imported numpy has its modules as well."""
+    """A name in a module of numpy, reached from numpy itself, as ``numpy:exceptions.AxisError``."""
     module, colon, attribute = today.partition(":")
     if not colon or not module.startswith("numpy."):
         return today

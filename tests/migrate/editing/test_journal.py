@@ -276,7 +276,7 @@ def test_two_at_once(tmp_path: Path, second: str) -> None:
 def test_files_that_were_edited_since(tmp_path: Path) -> None:
     cut_short(tmp_path)
     (tmp_path / "a.py").write_bytes(b"edited\n")
-    with pytest.raises(JournalError, match=r"a\.py: as it was before, it is in ") as caught:
+    with pytest.raises(JournalError, match=r"a\.py, whose old content is in ") as caught:
         put_back(tmp_path)
     found = content(tmp_path)
     (copy,) = found.keys() - BEFORE.keys()
@@ -370,9 +370,7 @@ def test_a_folder_that_cannot_be_written_to(
     monkeypatch.setattr(os, "open", refusing)
     # Who has nothing to write need not know.
     assert not put_back(tmp_path)
-    with pytest.raises(
-        JournalError, match=r"before cannot be written: Permission denied\. No file"
-    ):
+    with pytest.raises(JournalError, match=r"cannot be written: Permission denied\. No file"):
         written(those, tmp_path)
     assert content(tmp_path) == BEFORE
 

@@ -66,13 +66,13 @@ def test_a_command_that_fails_after(program: Path) -> None:
 
 def test_a_file_that_the_command_changes_is_not_overwritten(program: Path) -> None:
     command = "grep -q tree_map b.py || { echo edited > a.py; false; }"
-    with pytest.raises(VerificationError, match="not these") as caught:
+    with pytest.raises(VerificationError, match="but for files that somebody") as caught:
         verified(changes(program, "a.py", "b.py"), command)
     found = content(program)
     assert (found["a.py"], found["b.py"]) == (b"edited\n", OLD)
     (copy,) = found.keys() - {"a.py", "b.py"}
     assert found[copy] == OLD
-    assert f"a.py: as it was before, it is in {program / copy}" in str(caught.value)
+    assert f"a.py, whose old content is in {program / copy}" in str(caught.value)
 
 
 def test_if_one_file_cannot_be_written_none_is(

@@ -29,7 +29,7 @@ def test_mode_and_owner_stay(tmp_path: Path, mode: int) -> None:
 def test_a_file_that_has_changed_is_not_written(tmp_path: Path) -> None:
     (change,) = changes(tmp_path, "a.py")
     change.path.write_bytes(b"x = 1\n")
-    with pytest.raises(NotWritten, match="it has changed since it was read"):
+    with pytest.raises(NotWritten, match="the file has changed since it was read"):
         replace(change)
     assert content(tmp_path) == {"a.py": b"x = 1\n"}
 
@@ -38,7 +38,7 @@ def test_a_file_that_has_become_a_link_is_not_written(tmp_path: Path) -> None:
     (change,) = changes(tmp_path, "a.py")
     change.path.rename(tmp_path / "b.py")
     change.path.symlink_to("b.py")
-    with pytest.raises(NotWritten, match="it is a link"):
+    with pytest.raises(NotWritten, match="the path is a link now"):
         replace(change)
     assert content(tmp_path) == {"a.py": OLD, "b.py": OLD}
 
@@ -69,6 +69,6 @@ def test_a_change_that_comes_while_writing_is_kept(
         change.path.write_bytes(b"x = 1\n")
 
     monkeypatch.setattr(os, "fsync", saved_meanwhile)
-    with pytest.raises(NotWritten, match="it has changed"):
+    with pytest.raises(NotWritten, match="the file has changed"):
         replace(change)
     assert content(tmp_path) == {"a.py": b"x = 1\n"}

@@ -112,7 +112,7 @@ def test_a_comment_on_what_has_gone_is_named(rewrite: Rewrite) -> None:
         if "the comment speaks of" in line
     ]
     (line,) = said
-    assert line.endswith("the comment speaks of `optimizer.target`: see whether it still holds")
+    assert line.endswith("`optimizer.target`: check whether the comment is still right")
     assert Path("a.py").read_text().count("optimizer.target") == 2
     # It holds as long as the optimizer is one.
     assert "the comment" not in rewrite("--check", to="shim").output

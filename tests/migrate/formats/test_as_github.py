@@ -18,10 +18,10 @@ def test_annotations_of_github(scan: Scan) -> None:
 def test_what_holds_optimizers(scan: Scan) -> None:
     _, lines = scan("--format", "github", a=HELD)
     assert lines[-4:] == [
-        "::notice file=a.py,line=7,endLine=7,col=18,endColumn=27,title=holds optimizers"
+        "::notice file=a.py,line=7,endLine=7,col=18,endColumn=27,title=holds optimizers back"
         "::1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a function"
         " whose code is not seen. Run with --verify to find out.",
         "5 findings in 1 of 1 file.",
-        "1 file parsed, 0 without any name in question, 0 not read, 0 names not understood.",
+        "1 file parsed, 0 without names that are gone, 0 not read, 0 names not understood.",
         "0 of 1 optimizer becomes a TrainState, 1 stays.",
     ]

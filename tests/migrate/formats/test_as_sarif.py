@@ -40,7 +40,7 @@ def test_what_holds_optimizers(scan: Scan) -> None:
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
     assert note["level"] == "note"
     assert note["message"]["text"] == (
-        "holds 1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a"
+        "holds back 1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a"
         " function whose code is not seen. Run with --verify to find out."
     )
     assert note["locations"][0]["physicalLocation"]["region"]["startLine"] == 7

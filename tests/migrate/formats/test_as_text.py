@@ -12,11 +12,11 @@ from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.reports import (
     FileReport,
-    Noted,
     Report,
+    ReportedFinding,
     Spot,
     UnitReport,
-    plan_of,
+    migration_plan,
 )
 from tests.support.found_files import found
 from tests.support.scanned_folders import MAP, Scan
@@ -29,11 +29,11 @@ def place(line: int, cell: int = 0) -> Place:
     return Place(line, 1, line, 2, cell, line)
 
 
-def noted(line: int, optax: bool = True, reason: str = "", cause: str = "") -> Noted:
-    return Noted("FOC201", place(line), "what", "instead", True, optax, reason, "", cause)
+def noted(line: int, optax: bool = True, reason: str = "", cause: str = "") -> ReportedFinding:
+    return ReportedFinding("FOC201", place(line), "what", "instead", True, optax, reason, "", cause)
 
 
-def reported(folder: Path, **files: list[Noted]) -> Report:
+def reported(folder: Path, **files: list[ReportedFinding]) -> Report:
     reports = []
     for name, findings in files.items():
         path = folder / f"{name}.py"
@@ -56,7 +56,7 @@ def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> N
         d=[noted(1), noted(2)],
         e=[],
     )
-    plan = plan_of(report)
+    plan = migration_plan(report)
     assert (plan.findings, plan.shim, plan.optax) == (9, 9, 4)
     assert plan.shim_leaves is None
     assert [each.name for each in plan.begin_with] == ["d.py", "c.py"]
@@ -69,18 +69,20 @@ def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> N
 
 def test_files_that_are_left_alone_are_a_reason(tmp_path: Path) -> None:
     report = reported(tmp_path, a=[noted(1), noted(2)])
-    report.files[0].off_limits = "it is read-only"
-    plan = plan_of(report)
+    report.files[0].off_limits = "the file is read-only"
+    plan = migration_plan(report)
     assert (plan.shim, plan.optax, plan.begin_with) == (0, 0, [])
     assert plan.shim_leaves == (report.files[0].path, place(1))
-    assert [(each.number, each.text) for each in plan.reasons] == [(2, "it is read-only")]
+    assert [(each.number, each.text) for each in plan.reasons] == [(2, "the file is read-only")]
 
 
-def many(names: Iterable[str]) -> list[Noted]:
+def many(names: Iterable[str]) -> list[ReportedFinding]:
     """Findings of all kinds, each of which is another one."""
     codes = list(RULES)
     return [
-        Noted(codes[number % len(codes)], place(number + 1), name, "?", True, False, "", "")
+        ReportedFinding(
+            codes[number % len(codes)], place(number + 1), name, "?", True, False, "", ""
+        )
         for number, name in enumerate(names)
     ]
 
@@ -175,11 +177,11 @@ def test_after_the_first_rewrite_the_second_is_next(scan: Scan) -> None:
         "rewrite --to optax deals with all 2.",
         "1 of 1 optimizer becomes a TrainState, 0 stay.",
         "",
-        "Begin with this, which shows a patch; with --write it changes the files:",
+        "Begin with this command; it shows a patch, and --write changes the files:",
         "  flaxoptim-compat rewrite . --to optax",
         "Then move the optimizers to optax:",
         "  flaxoptim-compat rewrite . --to optax --write --verify COMMAND",
-        "COMMAND is a training or the tests, such as 'pytest -q'. Its run shows where the",
+        "COMMAND is a training or the tests, such as 'pytest -q'. The run shows where the",
         "optimizers are, and that all numbers stay the same.",
     ]
 
@@ -198,8 +200,8 @@ def test_what_stays_and_why(scan: Scan) -> None:
         "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
         "  5  `send(o)` may give an optimizer to unknown.send, which may expect an",
         "     Optimizer. Run with --verify to find out. (b.py:5)",
-        "0 of 1 optimizer becomes a TrainState, 1 stays. b.py:5 holds it.",
-        "Nothing stays in c.py.",
+        "0 of 1 optimizer becomes a TrainState, 1 stays. b.py:5 holds it back.",
+        "rewrite --to optax leaves nothing in c.py.",
     ]
 
 
@@ -213,8 +215,8 @@ def test_the_line_that_holds_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
     lines = text(report)
     assert lines[5:7] == [
-        "0 of 4 optimizers become TrainStates, 4 stay. a.py:5 holds 3 of them, 1 other",
-        "line the rest; a.py:7, which may be any of these, keeps them together.",
+        "0 of 4 optimizers become TrainStates, 4 stay. a.py:5 holds 3 of them back, 1",
+        "other line the others; a.py:7, which may use any of these, keeps them together.",
     ]
 
 

@@ -19,7 +19,7 @@ def test_statistics(scan: Scan) -> None:
         "b.py: 3 findings (3 FOC151)",
         "a.py: 1 finding (1 FOC151)",
         "4 findings in 2 of 3 files.",
-        "2 files parsed, 1 without any name in question, 0 not read, 0 names not understood.",
+        "2 files parsed, 1 without names that are gone, 0 not read, 0 names not understood.",
     ]
     assert scan("--statistics", "--select", "FOC2")[1][0] == "0 findings in 0 of 3 files."
 
@@ -28,4 +28,4 @@ def test_statistics_are_text(scan: Scan, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as caught:
         scan("--statistics", "--format", "json")
     assert caught.value.code == 2
-    assert "--statistics is text" in capsys.readouterr().err
+    assert "--statistics prints text" in capsys.readouterr().err

@@ -14,7 +14,7 @@ def test_an_optimizer_that_is_matched_by_its_fields_stays_one() -> None:
     rewritten = rewrite(program, "optax")
     assert rewritten.startswith("from flaxoptim_compat import optim\n")
     assert rewritten.endswith(
-        f"# FOC219: The class is matched by its fields, or a class is derived from it.\n{matched}"
+        f"# FOC219: The class is matched by its fields, or has a subclass.\n{matched}"
     )
 
 

@@ -52,7 +52,7 @@ def test_links(tmp_path: Path) -> None:
     assert sorted(path.name for path, _ in files.left_out) == ["away.py", "folder"]
     # Named, it is read, but not replaced by a file.
     (link,) = found(top / "away.py").files
-    assert link.off_limits == "it is a link"
+    assert link.off_limits == "the file is a link"
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     files = found(*(tmp_path / name for name in names))
     assert [(path.name, why) for path, why in files.unreadable] == [
         ("missing.py", "there is no such file or folder"),
-        ("dangling.py", "it is a link to nothing"),
-        ("pipe.py", "it is no file"),
+        ("dangling.py", "the path is a link to nothing"),
+        ("pipe.py", "the path is no regular file"),
     ]
     assert files.files == found(tmp_path).files == []
 
@@ -89,7 +89,7 @@ def test_other_peoples_code_is_not_rewritten(
     monkeypatch.chdir(tmp_path)
     kept = {each.path.name: each.off_limits for each in found(Path()).files}
     assert {name for name, why in kept.items() if why} == {"a.py", "b.py", "c.py", "base.py"}
-    assert kept["base.py"] == "it is a copy of flax.optim itself"
+    assert kept["base.py"] == "the file is a copy of flax.optim itself"
     # The program itself may well be somebody's third party.
     monkeypatch.chdir(tmp_path / "vendor")
     assert [each.off_limits for each in found(Path("a.py")).files] == [""]

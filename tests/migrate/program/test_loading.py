@@ -28,7 +28,7 @@ def loaded(path: Path) -> str:
 )
 def test_generated_files_are_not_rewritten(tmp_path: Path, head: str) -> None:
     write(tmp_path, "a.py", content=f"# a licence\n{head}\nimport flax\n".encode())
-    assert loaded(tmp_path / "a.py") == "it is generated, as its first lines say"
+    assert loaded(tmp_path / "a.py") == "the file is generated, as its first lines say"
 
 
 def test_what_only_speaks_of_generating_is_rewritten(tmp_path: Path) -> None:
@@ -39,12 +39,12 @@ def test_what_only_speaks_of_generating_is_rewritten(tmp_path: Path) -> None:
 def test_read_only_files_are_not_rewritten(tmp_path: Path) -> None:
     write(tmp_path, "a.py")
     (tmp_path / "a.py").chmod(0o444)
-    assert loaded(tmp_path / "a.py") == "it is read-only"
+    assert loaded(tmp_path / "a.py") == "the file is read-only"
 
 
 def test_encodings(tmp_path: Path) -> None:
     write(tmp_path, "a.py", content="# coding: latin-1\nx = 'é'; import flax\n".encode("latin-1"))
-    assert loaded(tmp_path / "a.py") == "it is in iso-8859-1, not in UTF-8"
+    assert loaded(tmp_path / "a.py") == "the file is in iso-8859-1, not in UTF-8"
     source = decode(codecs.BOM_UTF8 + "x = 'é'\n".encode())
     assert (source.text, source.has_mark) == ("x = 'é'\n", True)
     assert source.encoded("y = 'é'\n") == codecs.BOM_UTF8 + "y = 'é'\n".encode()

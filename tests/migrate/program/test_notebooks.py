@@ -24,7 +24,7 @@ def test_a_cell_that_is_no_python(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "n.ipynb:cell 4:1:1: not read: line 1: '(' was never closed" in output
     # What is around it is read, but nothing is written.
     said = " ".join(output.split())
-    assert "n.ipynb: left alone, with 1 finding (FOC151): a cell of it is no Python" in said
+    assert "left alone, with 1 finding (FOC151): a cell of the notebook is no Python" in said
     assert path.read_bytes() == content
 
 
@@ -174,14 +174,14 @@ def test_a_change_of_a_magic_is_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "it is not JSON"),
-        (b"{", "it is not JSON"),
+        (b"", "the file is not JSON"),
+        (b"{", "the file is not JSON"),
         (b'{"cells": "x"}', "no notebook of format 4"),
         (b'{"worksheets": [{"cells": []}], "nbformat": 3}', "no notebook of format 4"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"cells": [{"cell_type": "code", "source": 1}]}', "cell 1 has a source that is no text"),
         (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "cell 1 has a source"),
-        (b'{"cells": [], "metadata": {"language_info": {"name": "julia"}}}', "language is julia"),
+        (b'{"cells": [], "metadata": {"language_info": {"name": "julia"}}}', "is julia"),
         (b'{"cells": "\xe9"}', "byte 0xe9 is not UTF-8"),
     ],
 )

@@ -15,8 +15,8 @@ from flaxoptim_compat.migrate.program.source_text import (
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        (b"x = 1\0", "it holds null bytes"),
-        ("x = 1\n".encode("utf-16"), "it is UTF-16, which is no Python"),
+        (b"x = 1\0", "the file holds null bytes"),
+        ("x = 1\n".encode("utf-16"), "the file is UTF-16, which is no Python"),
         (b"x = 1\ny = '\xe9'\n", "line 2: byte 0xe9 is not UTF-8"),
         (b"# coding: latin-1\n\xef\xbb\xbfx = 1\n# coding: utf-9\n", None),
         (b"# coding: utf-9\nx = 1\n", "unknown encoding: utf-9"),

@@ -305,7 +305,7 @@ LEFT: dict[str, tuple[str, str, str]] = {
     "omnistaging as a value": (
         "import jax\nf(jax.config.enable_omnistaging)\n",
         "FOC164",
-        "nothing to call",
+        "delete this, as omnistaging is always on",
     ),
     "unpacked arguments beside an old one": (
         "import jax.numpy as jnp\njnp.clip(*args, a_max=1)\n",
@@ -352,7 +352,7 @@ LEFT: dict[str, tuple[str, str, str]] = {
     "what only its name calls a mask": (
         "from flax import linen as nn\nnn.MultiHeadDotProductAttention(2)(x, y, my_mask)\n",
         "FOC166",
-        "only its name says that it is a mask",
+        "only the name says that the argument is a mask",
     ),
     "a method of the class of a convolution": (
         "from flax import linen as nn\nnn.ConvLSTMCell.initialize_carry(key, (3,), (8, 8, 1))\n",
@@ -372,11 +372,11 @@ LEFT: dict[str, tuple[str, str, str]] = {
     "a method that only arrays had": (
         "import jax\ndef f(x):\n    return x.scores.to_py()\n",
         "FOC167",
-        "if it is one, write numpy.asarray(x)",
+        "if this is an array, write numpy.asarray(x)",
     ),
     "a property that only arrays had": (
         "import jax\ndef f(x):\n    return x.device_buffer\n",
         "FOC167",
-        "if it is one, write x.addressable_data(0)",
+        "if this is an array, write x.addressable_data(0)",
     ),
 }

@@ -217,7 +217,7 @@ EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
 
 BY_STRING = "An import by a name in a string stays: import flaxoptim_compat.optim there."
 ITS_TEXT = "Only the program knows what this text is for."
-NOT_NEEDED = "Nothing needs this once no file uses flax.optim."
+NOT_NEEDED = "Delete this stand-in once no file uses flax.optim."
 GIN = "import gin\n"
 MOCK = "from unittest import mock\n"
 # {the reason and the code: {a program: what in it is left}}

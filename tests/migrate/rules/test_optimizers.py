@@ -342,7 +342,7 @@ def test_a_definition_that_stays_says_where_it_is_asked_for_something() -> None:
     (file,) = findings_of(program)
     (definition,) = (each for each in file.findings if each.code == "FOC201")
     line = program[: program.index("show")].count("\n") + 1
-    reason = f"In program.py:{line}: The program asks the definition for `hyper_params`."
+    reason = f"In program.py:{line}: The program reads `hyper_params` of the definition."
     assert definition.cause == reason
 
 

@@ -39,7 +39,8 @@ def test_a_mistake_in_one_file_leaves_it_and_what_belongs_to_it(
     done = rewrite("--write", to="optax", **files)
     assert done.status == 2
     assert (
-        "a.py: not read: flaxoptim-compat made a mistake in it: ValueError: line 1" in done.output
+        "a.py: not read: flaxoptim-compat made a mistake in this file: ValueError: line 1"
+        in done.output
     )
     assert read("a.py") == files["a"]
     # It still gets an optimizer, from flaxoptim_compat.
@@ -62,7 +63,10 @@ def test_a_mistake_about_the_whole_program(
     assert (
         "a.py: left alone, with 2 findings (FOC101, FOC102): flaxoptim-compat made" in done.output
     )
-    assert "a.py: not read: flaxoptim-compat made a mistake in it: AssertionError" in done.output
+    assert (
+        "a.py: not read: flaxoptim-compat made a mistake in this file: AssertionError"
+        in done.output
+    )
     assert (read("a.py"), read("b.py")) == (MAKES, "import jax\njax.tree.map(f, x)\n")
 
 

@@ -150,9 +150,9 @@ def test_the_lines_of_all_programs_that_stay_are_named(scan: Scan, tmp_path: Pat
 def test_one_obstacle_holds_one_optimizer(rewrite: Rewrite) -> None:
     uses = JOINED.replace("def train(optimizer, g):\n    return optimizer.apply_gradient(g)\n", "")
     done = rewrite("--check", to="optax", two=TWO, uses=uses)
-    (line,) = [each for each in done.output.splitlines() if " holds " in each]
+    (line,) = [each for each in done.output.splitlines() if " holds back " in each]
     assert line == (
-        "uses.py:9: holds 1 optimizer, made in two.py:5:"
+        "uses.py:9: holds back 1 optimizer, made in two.py:5:"
         " `send(one)` may give an optimizer to unknown.send, which may expect an Optimizer."
         " Run with --verify to find out."
     )
@@ -163,11 +163,13 @@ def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
     rewrite: Rewrite, scan: Scan
 ) -> None:
     output = rewrite("--check", to="optax", two=TWO, uses=JOINED).output.splitlines()
-    held = next(number for number, each in enumerate(output) if " holds " in each)
-    assert output[held].startswith("uses.py:11: holds 2 optimizers, made in two.py:5, two.py:9: ")
+    held = next(number for number, each in enumerate(output) if " holds back " in each)
+    assert output[held].startswith(
+        "uses.py:11: holds back 2 optimizers, made in two.py:5, two.py:9: "
+    )
     assert output[held + 1 : held + 3] == [
-        "uses.py:6: may be any of these optimizers: two.py:5, two.py:9, so they stay together;"
-        " see that it is given one of them, and run again",
+        "uses.py:6: the value may be any of the optimizers made in two.py:5, two.py:9, so they stay"
+        " together. Use only one of them here, and run rewrite again.",
         "0 of 2 optimizers become TrainStates, 2 stay.",
     ]
     (unit,) = scan()["optimizers"]["held"]
@@ -201,7 +203,7 @@ def test_what_is_mixed_on_purpose_is_said_once(rewrite: Rewrite, scan: Scan) -> 
 def test_a_file_that_is_left_alone_holds_its_optimizers(rewrite: Rewrite, scan: Scan) -> None:
     uses = JOINED.replace("    send(one)\n", "")
     done = rewrite("--check", to="optax", two=f"# @generated\n{TWO}", uses=uses)
-    assert "two.py:6: holds 2 optimizers, made in two.py:6, two.py:10: it " in done.output
+    assert "two.py:6: holds back 2 optimizers, made in two.py:6, two.py:10: the" in done.output
     held = scan()["optimizers"]["held"]
     assert [each["held_by"][0]["line"] for each in held] == [6]
     assert "generated" in held[0]["reason"]
@@ -212,7 +214,7 @@ def test_the_first_ten_are_printed(rewrite: Rewrite, scan: Scan) -> None:
     for number in range(13):
         Path(f"a{number:02}.py").write_text(text)
     output = rewrite("--check", to="optax").output
-    assert output.count(": holds 1 optimizer") == 10
+    assert output.count(": holds back 1 optimizer") == 10
     assert "and 3 more, which scan --format concise lists\n0 of 13 optimizers become" in output
     assert len(scan()["optimizers"]["held"]) == 13
     assert "optimizer" not in rewrite("--check", to="shim").output.splitlines()[-2]

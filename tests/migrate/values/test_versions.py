@@ -144,8 +144,8 @@ def test_devices_are_given_on(call: str, written: str) -> None:
         ("replicate(axis_name=params)", "The axis of `replicate` is not written out."),
         ("replicate(*params)", "The axis of `replicate` is not written out."),
         ("replicate(**params)", "The axis of `replicate` is not written out."),
-        ("replicate", "The method is not called where it stands."),
-        ("unreplicate(0)", "The arguments are not those of flax.optim."),
+        ("replicate", "`replicate` is not called where it stands: call the method there."),
+        ("unreplicate(0)", "The call of `unreplicate` has other arguments than in flax.optim."),
         ("replicate().state_dict()", "`state_dict` is asked of an optimizer after"),
         ("replicate().state", "`state` is asked of an optimizer after"),
         (
