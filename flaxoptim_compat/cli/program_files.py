@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.run.examination import Task
-    from flaxoptim_compat.migrate.run.reports import Report
+    from flaxoptim_compat.migrate.run.reports import RunReport
 
 SETTINGS = """\
 settings, in the nearest pyproject.toml above the first PATH:
@@ -90,7 +90,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     return Task(target, known, chosen, accept_changes, wanted, uses, has_tensorflow)
 
 
-def run_over(arguments: argparse.Namespace, task: Task) -> Report:
+def run_over(arguments: argparse.Namespace, task: Task) -> RunReport:
     """Read all files; if that takes more than a second, a line says how far it is."""
     from flaxoptim_compat.cli.progress import Progress
     from flaxoptim_compat.migrate.run import pipeline

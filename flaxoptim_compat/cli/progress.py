@@ -67,7 +67,7 @@ class Progress:
             self._bar.stop()
 
     def __call__(self, done: int, total: int, what: str = "") -> None:
-        """Say how much is done, of how much, and what is worked on now."""
+        """Update the bar: the work done, the whole work, and the name of the present item."""
         self._now = (done, total, what)
         if self._bar is not None:
             self._tell(self._bar)

@@ -19,7 +19,7 @@ from flaxoptim_compat.printable import one_line
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.editing.journal import Journal
     from flaxoptim_compat.migrate.editing.one_change import Outcome
-    from flaxoptim_compat.migrate.run.reports import Report
+    from flaxoptim_compat.migrate.run.reports import RunReport
     from flaxoptim_compat.observation.proof import Proof
 
 SUMMARY = "Rewrite a program: import flax.optim from this package, or replace it by optax"
@@ -86,10 +86,12 @@ def run(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify and not arguments.write:
-        arguments.error("--verify goes with --write: the command runs again once files changed.")
+        arguments.error(
+            "--verify goes with --write: the command runs before and after the files change."
+        )
     if arguments.accept_changes and arguments.to != "optax":
         arguments.error("--accept-changes goes with --to optax: --to shim changes no number.")
-    report: Report | None = None
+    report: RunReport | None = None
     try:
         task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
         found = FoundFiles(arguments.paths, task.settings.is_excluded)
@@ -137,12 +139,12 @@ def _stopped() -> int:
     return 130
 
 
-def _show(report: Report, arguments: argparse.Namespace) -> int:
+def _show(report: RunReport, arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.migrate.formats.account import account
 
     say: Callable[[str], None] = print_text
     if not arguments.check:
-        # What is on stdout is a patch, and nothing else.
+        # stdout has the patch and nothing else.
         _print_patch(report)
         say = _print_aside
     changed = [each for each in report.files if each.new is not None]
@@ -169,7 +171,7 @@ _STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan"}
 _FIRST = {"-": "red", "+": "green"}
 
 
-def _print_patch(report: Report) -> None:
+def _print_patch(report: RunReport) -> None:
     from flaxoptim_compat.migrate.editing.edits import unified_diff
 
     lines = [
@@ -199,7 +201,7 @@ def _proof(commands: list[str]) -> Proof:
 
 
 def _write(
-    report: Report,
+    report: RunReport,
     arguments: argparse.Namespace,
     journal: Callable[[], Journal],
     proof: Proof | None,
@@ -232,7 +234,7 @@ def _write(
     return 1 if outcome.written else 0
 
 
-def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[str]:
+def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator[str]:
     """The lines that say what to do now that files have changed."""
     from flaxoptim_compat.migrate.formats.until_then import needs_run
     from flaxoptim_compat.versions.that_need_run import that_need_run
@@ -292,7 +294,7 @@ def _has_old_numbers(command: str) -> bool:
     return bool(re.search(r"--random[ =]then\b", command)) or os.environ.get(RANDOM) == "then"
 
 
-def _conversions(report: Report) -> Iterator[str]:
+def _conversions(report: RunReport) -> Iterator[str]:
     """The commands for the checkpoints that the program wrote as it was."""
     from flaxoptim_compat.migrate.run.reports import line_of
 

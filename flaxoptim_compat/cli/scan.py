@@ -12,7 +12,7 @@ from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.rules.rule import Rule
-    from flaxoptim_compat.migrate.run.reports import Report
+    from flaxoptim_compat.migrate.run.reports import RunReport
 
 SUMMARY = "List where a program uses flax.optim and other removed names, and what replaces them"
 
@@ -101,7 +101,7 @@ def _rewrite(arguments: argparse.Namespace) -> str:
     return " ".join(["flaxoptim-compat rewrite", paths, *map(shlex.quote, options)])
 
 
-def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
+def _lines(report: RunReport, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.statistics:
         from flaxoptim_compat.migrate.formats.as_text import as_statistics
 

@@ -7,7 +7,7 @@ import platform
 from flaxoptim_compat import __version__
 from flaxoptim_compat.versions import allowed
 
-# These packages come with flax and optax. Any version will do, but what goes wrong may be theirs.
+# These packages come with flax and optax. Any version is allowed, but a bug may be theirs.
 OPTIONAL = ("orbax-checkpoint", "chex")
 
 

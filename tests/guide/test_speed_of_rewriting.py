@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.examination import Task
 from flaxoptim_compat.migrate.run.pipeline import run
 from flaxoptim_compat.migrate.run.reports import migration_plan
-from flaxoptim_compat.migrate.run.settings import Settings
+from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from tests.benchmarks import rewriting
 from tests.benchmarks.repositories import write_repository
 
@@ -41,7 +41,9 @@ def test_a_repository_is_one_that_rewrite_understands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_repository(tmp_path, 10)
-    found = run([Path("project")], Task("", tuple(rule_modules()), Settings()), lambda *_: None)
+    found = run(
+        [Path("project")], Task("", tuple(rule_modules()), ProjectSettings()), lambda *_: None
+    )
     plan = migration_plan(found)
     assert not found.unread and plan.findings == plan.shim > 20
     assert plan.optax > plan.findings / 2, plan

@@ -245,7 +245,7 @@ class Journal:
 def only_run(
     paths: Iterable[Path], around: Iterable[Path], writes: bool, say: Callable[[str], None]
 ) -> Iterator[Callable[[], Journal]]:
-    """Be the only run over some files, and first put back the files that a killed run has changed.
+    """Lock out other runs over some files, after putting back files that a killed run changed.
 
     Args:
       paths: the files and folders of the run.

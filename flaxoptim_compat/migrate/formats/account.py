@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.formats.sentences import (
     optimizers,
     run_lines,
 )
-from flaxoptim_compat.migrate.run.reports import FileReport, Report, ReportedFinding, place_of
+from flaxoptim_compat.migrate.run.reports import FileReport, ReportedFinding, RunReport, place_of
 from flaxoptim_compat.printable import one_line
 
 # An account is short on a whole repository too, but lists all files and numbers that change.
@@ -28,7 +28,7 @@ _CODES = 7
 
 
 def account(
-    report: Report,
+    report: RunReport,
     target: str,
     verb: str,
     failed: Container[Path] = (),
@@ -76,7 +76,7 @@ def _left_in(file: FileReport) -> list[ReportedFinding]:
     return file.findings if file.off_limits else file.left
 
 
-def _left(report: Report) -> Iterator[str]:
+def _left(report: RunReport) -> Iterator[str]:
     """Lines on files and places that are left, each with the number of others for its reason."""
     places = [each for file in report.files if not file.off_limits for each in file.left]
     reasons = {each.reason for each in places if each.reason}

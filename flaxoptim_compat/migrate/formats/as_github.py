@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flaxoptim_compat.migrate.formats.sentences import MOST_HELD, counts, held, how_many, others
+from flaxoptim_compat.migrate.formats.sentences import MOST_HELD, counts, held, how_many, unlisted
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.reports import Report
+from flaxoptim_compat.migrate.run.reports import RunReport
 
 
-def as_github(report: Report) -> Iterator[str]:
+def as_github(report: RunReport) -> Iterator[str]:
     """The lines of a report: a warning for each finding, an error for each file that was not read.
 
     Lines that hold optimizers back from optax are notices.
@@ -32,7 +32,7 @@ def as_github(report: Report) -> Iterator[str]:
         if line.joining:
             yield _command("notice", *line.unit.joined[0], "joins optimizers", line.joining)
     yield from counts(report)
-    yield from filter(None, [others(staying), how_many(report)])
+    yield from filter(None, [unlisted(staying), how_many(report)])
 
 
 def _command(kind: str, path: Path, place: Place | None, title: str, message: str) -> str:

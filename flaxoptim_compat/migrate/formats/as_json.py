@@ -23,12 +23,12 @@ from typing import Any
 
 from flaxoptim_compat import __version__
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.reports import Report, migration_plan
+from flaxoptim_compat.migrate.run.reports import RunReport, migration_plan
 
 VERSION = 1
 
 
-def as_json(report: Report) -> str:
+def as_json(report: RunReport) -> str:
     """The text of a report in JSON."""
     plan = migration_plan(report)
     found = {

@@ -15,12 +15,12 @@ from flaxoptim_compat.migrate.formats.sentences import held
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.page import explanation, summary
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.run.reports import Report, ReportedFinding
+from flaxoptim_compat.migrate.run.reports import ReportedFinding, RunReport
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
+def as_sarif(report: RunReport, rules: Mapping[str, Rule]) -> str:
     """The text of a report in SARIF.
 
     Args:
@@ -84,7 +84,7 @@ def _result(path: Path, finding: ReportedFinding) -> dict[str, Any]:
     }
 
 
-def _notifications(report: Report) -> list[dict[str, Any]]:
+def _notifications(report: RunReport) -> list[dict[str, Any]]:
     notifications = [
         _notification("error", f"not read: {why}", path, place)
         for path, place, why in report.unread

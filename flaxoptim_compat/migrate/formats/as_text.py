@@ -15,9 +15,9 @@ from flaxoptim_compat.migrate.formats.sentences import (
     counted,
     counts,
     first_of,
-    found,
     how_many,
     mark,
+    number_of_findings,
     optimizers,
     unknown_names,
     unread_files,
@@ -27,8 +27,8 @@ from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.reports import (
     FileReport,
     MigrationPlan,
-    Report,
     ReportedFinding,
+    RunReport,
     UnitReport,
     line_of,
     migration_plan,
@@ -54,7 +54,7 @@ _COMMAND = "cyan"
 Line = tuple[str, str]
 
 
-def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
+def as_text(report: RunReport, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
     """The lines of a report, each with its style: the next steps, then the findings.
 
     Args:
@@ -62,7 +62,7 @@ def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator
       rules: by their codes.
       rewrite: the command that rewrites what was scanned, without ``--to``.
     """
-    yield found(report), _HEADING
+    yield number_of_findings(report), _HEADING
     troubles = []
     if unread := unread_files(report):
         troubles.append(f"{counted(unread, 'file')} not read")
@@ -75,7 +75,7 @@ def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator
     yield from _asides(report)
 
 
-def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
+def _findings(report: RunReport, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
     plan = migration_plan(report)
     has_names = any(
         each.shim and "shim" in rules[each.code].targets
@@ -111,7 +111,7 @@ def _of_shim(plan: MigrationPlan) -> Iterator[str]:
     yield from _folded(f"rewrite --to shim {_deals(plan.shim, plan.findings)}{where}.")
 
 
-def _of_optax(report: Report, plan: MigrationPlan) -> Iterator[str]:
+def _of_optax(report: RunReport, plan: MigrationPlan) -> Iterator[str]:
     deals = f"rewrite --to optax {_deals(plan.optax, plan.findings)}"
     if plan.reasons:
         yield f"{deals}, most for these reasons:"
@@ -132,7 +132,7 @@ def _deals(done: int, findings: int) -> str:
     return f"deals with {done:,} and leaves {findings - done:,}" if done else "deals with none"
 
 
-def _of_optimizers(report: Report) -> Iterator[str]:
+def _of_optimizers(report: RunReport) -> Iterator[str]:
     text = how_many(report)
     if staying := report.staying:
         most = max(staying, key=lambda each: each.optimizers)
@@ -158,7 +158,7 @@ def _files(paths: Sequence[Path]) -> str:
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
-def _commands(report: Report, plan: MigrationPlan, rewrite: str, shim: bool) -> Iterator[Line]:
+def _commands(report: RunReport, plan: MigrationPlan, rewrite: str, shim: bool) -> Iterator[Line]:
     has_patch = shim or bool(plan.optax)
     has_optimizers = bool(report.becoming or report.staying)
     if has_patch or has_optimizers:
@@ -265,7 +265,7 @@ def _lines(places: Sequence[Place]) -> str:
     return f"{word}{', '.join(numbers)}"
 
 
-def _asides(report: Report) -> Iterator[Line]:
+def _asides(report: RunReport) -> Iterator[Line]:
     for lines in asides(report):
         if lines:
             yield "", ""
@@ -287,7 +287,7 @@ def _folded(text: str, start: str = "") -> Iterator[str]:
     )
 
 
-def as_concise(report: Report) -> Iterator[str]:
+def as_concise(report: RunReport) -> Iterator[str]:
     """A line for each finding, for editors, hooks and ``grep``.
 
     All lines but the last ones, which count, begin with a place.
@@ -304,7 +304,7 @@ def as_concise(report: Report) -> Iterator[str]:
     yield from counts(report)
 
 
-def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
+def as_statistics(report: RunReport, rules: Mapping[str, Rule]) -> Iterator[str]:
     """The numbers of findings: of each kind, and in each file.
 
     Args:
@@ -323,7 +323,7 @@ def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
     yield from counts(report)
 
 
-def _kinds(report: Report, rules: Mapping[str, Rule]) -> list[str]:
+def _kinds(report: RunReport, rules: Mapping[str, Rule]) -> list[str]:
     """A table of the rules, most frequent first: the number of findings, and how many are done."""
     number_of: collections.Counter[str] = collections.Counter()
     shim: collections.Counter[str] = collections.Counter()
@@ -340,7 +340,7 @@ def _kinds(report: Report, rules: Mapping[str, Rule]) -> list[str]:
     return in_columns([_COLUMNS, *rows], right={0, 3, 4})
 
 
-def _most_first(report: Report) -> list[FileReport]:
+def _most_first(report: RunReport) -> list[FileReport]:
     """The files with findings, those with most findings first."""
     files = [each for each in report.files if each.findings]
     return sorted(files, key=lambda each: (-len(each.findings), each.path))

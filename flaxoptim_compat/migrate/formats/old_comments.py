@@ -8,14 +8,14 @@ import tokenize
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from flaxoptim_compat.migrate.run.reports import Report
+from flaxoptim_compat.migrate.run.reports import RunReport
 from flaxoptim_compat.printable import one_line
 
 _OMNISTAGING = r"omnistaging"
 _OF_OPTIMIZERS = r"\w*opt(?:imizer)?\.(?:target|state)\b|flax\.optim\b|\bapply_gradient\b"
 
 
-def old_comments(report: Report, target: str) -> Iterator[str]:
+def old_comments(report: RunReport, target: str) -> Iterator[str]:
     """The lines on these comments, with their places in the new files.
 
     Args:

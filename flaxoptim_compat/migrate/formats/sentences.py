@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.loading import SUFFIXES
 from flaxoptim_compat.migrate.run.reports import (
-    Report,
     ReportedFinding,
+    RunReport,
     Spot,
     UnitReport,
     line_of,
@@ -47,7 +47,7 @@ class Held(NamedTuple):
         return f"{number}, made in {made}" if made else "an optimizer from elsewhere"
 
 
-def how_many(report: Report) -> str:
+def how_many(report: RunReport) -> str:
     """A sentence on how many optimizers become TrainStates and how many stay; "" without any."""
     becoming, stay = report.becoming, sum(each.optimizers for each in report.staying)
     if not becoming + stay:
@@ -74,7 +74,7 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
         yield Held(each.held[0], each, text, _joining(each) if each.joined else "")
 
 
-def others(staying: Sequence[UnitReport]) -> str:
+def unlisted(staying: Sequence[UnitReport]) -> str:
     """A line on how many optimizers stay that are not listed; "" if all are listed."""
     number = len(staying) - MOST_HELD
     return f"and {number:,} more, which scan --format concise lists" if number > 0 else ""
@@ -121,7 +121,7 @@ def first_of(lines: Sequence[str], most: int, option: str) -> Iterator[str]:
         yield f"and {number:,} more, which {option} lists"
 
 
-def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
+def optimizers(report: RunReport, most: int | None = MOST_HELD) -> Iterator[str]:
     """The number of optimizers that become TrainStates, and the lines that hold the others back.
 
     Args:
@@ -134,11 +134,11 @@ def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
         if each.joining:
             yield f"{line_of(*each.unit.joined[0])}: {each.joining}"
     if most is not None:
-        yield from filter(None, [others(staying)])
+        yield from filter(None, [unlisted(staying)])
     yield from filter(None, [how_many(report)])
 
 
-def run_lines(report: Report) -> Iterator[str]:
+def run_lines(report: RunReport) -> Iterator[str]:
     """The lines on the places of moving optimizers that a run came to, or did not come to."""
     reached = [each for each in report.moved if each.is_reached]
     inferred = [spot for each in reached for spot in each.inferred]
@@ -156,7 +156,7 @@ def run_lines(report: Report) -> Iterator[str]:
             yield f"{made_in(each)}: the run did not come here: rewritten from the text alone"
 
 
-def asides(report: Report) -> Iterator[list[str]]:
+def asides(report: RunReport) -> Iterator[list[str]]:
     """The lines, kind by kind, on names and files that are in no finding."""
     yield [
         f"{place_of(each.path, place)}: not understood: {why}"
@@ -179,9 +179,9 @@ def asides(report: Report) -> Iterator[list[str]]:
     ]
 
 
-def counts(report: Report) -> Iterator[str]:
+def counts(report: RunReport) -> Iterator[str]:
     """Two lines: the number of findings, and how much was read and understood."""
-    yield found(report)
+    yield number_of_findings(report)
     parsed = sum(each.is_parsed for each in report.files)
     unnamed = sum(not each.is_parsed and not each.unread for each in report.files)
     yield (
@@ -191,7 +191,7 @@ def counts(report: Report) -> Iterator[str]:
     )
 
 
-def found(report: Report) -> str:
+def number_of_findings(report: RunReport) -> str:
     """A sentence on how many findings there are, in how many files."""
     if not report.files:
         return f"No Python file was found: no name ends in {', '.join(SUFFIXES)}."
@@ -200,11 +200,11 @@ def found(report: Report) -> str:
     return f"{counted(report.findings, 'finding')} in {with_findings:,} of {files}."
 
 
-def unread_files(report: Report) -> int:
+def unread_files(report: RunReport) -> int:
     """The number of files and folders that were not read, or only in part."""
     return sum(bool(each.unread) for each in report.files) + len(report.unreadable)
 
 
-def unknown_names(report: Report) -> int:
+def unknown_names(report: RunReport) -> int:
     """The number of names that were not understood."""
     return sum(len(each.unknown) for each in report.files)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS
-from flaxoptim_compat.migrate.run.reports import Report
+from flaxoptim_compat.migrate.run.reports import RunReport
 
 # Names in strings; subclasses, which import their base from this package after a rewrite; calls of
 # install(); and code that needs TensorFlow.
 _WORKS_WITHOUT = frozenset({"FOC104", "FOC106", "FOC111", "FOC160"})
 
 
-def needs_run(report: Report) -> bool:
+def needs_run(report: RunReport) -> bool:
     """True if a place that was left fails on today's versions, and works under ``run``.
 
     Args:

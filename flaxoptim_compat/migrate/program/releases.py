@@ -12,52 +12,53 @@ from typing import Final, NamedTuple
 from flaxoptim_compat.versions.allowed import OLDEST, numbers
 
 
-class Form(NamedTuple):
-    """A name, or a call with certain keywords, that is younger than the oldest version.
+class FirstRelease(NamedTuple):
+    """The first release that knows a form: a name, or a call with certain keywords.
 
     Args:
-      package: the package that has the name.
-      since: the first version that knows it.
+      package: the package of the form.
+      since: the version of the release.
     """
 
     package: str
     since: str
 
 
-# The keys are module:attribute, as in the tables of successors, with keywords in brackets.
+# Forms that the oldest versions do not know, as module:attribute, like in the tables of successors,
+# with keywords in brackets.
 FORMS: Final = {
-    "jax:process_indices": Form("jax", "0.4.33"),
-    "jax:typeof": Form("jax", "0.5.3"),
-    "jax.errors:InconclusiveDimensionOperation": Form("jax", "0.10.1"),
-    "jax.errors:JaxRuntimeError": Form("jax", "0.4.34"),
-    "jax.errors:JaxprTypeError": Form("jax", "0.10.1"),
-    "jax.extend.backend:get_backend": Form("jax", "0.4.33"),
-    "jax.extend.backend:get_compile_options": Form("jax", "0.7.0"),
-    "jax.extend.core:AbstractToken": Form("jax", "0.10.0"),
-    "jax.extend.core:DropVar": Form("jax", "0.10.0"),
-    "jax.extend.core:Effect": Form("jax", "0.10.0"),
-    "jax.extend.core:Effects": Form("jax", "0.10.0"),
-    "jax.extend.core:check_jaxpr": Form("jax", "0.10.0"),
-    "jax.extend.core:concrete_or_error": Form("jax", "0.10.0"),
-    "jax.extend.core:find_top_trace": Form("jax", "0.10.0"),
-    "jax.extend.core:jaxprs_in_params": Form("jax", "0.10.0"),
-    "jax.extend.core:mapped_aval": Form("jax", "0.10.0"),
-    "jax.extend.core:new_jaxpr_eqn": Form("jax", "0.10.0"),
-    "jax.extend.core:no_effects": Form("jax", "0.10.0"),
-    "jax.extend.core:primal_dtype_to_tangent_dtype": Form("jax", "0.10.0"),
-    "jax.extend.core:subjaxprs": Form("jax", "0.10.0"),
-    "jax.extend.core:unmapped_aval": Form("jax", "0.10.0"),
-    "jax.extend.core:valid_jaxtype": Form("jax", "0.10.0"),
-    "jax.ffi:abstract_token": Form("jax", "0.11.0"),
-    "jax.lax:FftType": Form("jax", "0.4.35"),
+    "jax:process_indices": FirstRelease("jax", "0.4.33"),
+    "jax:typeof": FirstRelease("jax", "0.5.3"),
+    "jax.errors:InconclusiveDimensionOperation": FirstRelease("jax", "0.10.1"),
+    "jax.errors:JaxRuntimeError": FirstRelease("jax", "0.4.34"),
+    "jax.errors:JaxprTypeError": FirstRelease("jax", "0.10.1"),
+    "jax.extend.backend:get_backend": FirstRelease("jax", "0.4.33"),
+    "jax.extend.backend:get_compile_options": FirstRelease("jax", "0.7.0"),
+    "jax.extend.core:AbstractToken": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:DropVar": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:Effect": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:Effects": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:check_jaxpr": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:concrete_or_error": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:find_top_trace": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:jaxprs_in_params": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:mapped_aval": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:new_jaxpr_eqn": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:no_effects": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:primal_dtype_to_tangent_dtype": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:subjaxprs": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:unmapped_aval": FirstRelease("jax", "0.10.0"),
+    "jax.extend.core:valid_jaxtype": FirstRelease("jax", "0.10.0"),
+    "jax.ffi:abstract_token": FirstRelease("jax", "0.11.0"),
+    "jax.lax:FftType": FirstRelease("jax", "0.4.35"),
     # The modules of the first two are attributes of numpy before, from which nothing is imported.
-    "numpy.char:compare_chararrays": Form("numpy", "2.0.0"),
-    "numpy.rec:format_parser": Form("numpy", "2.0.0"),
-    "numpy:exceptions.RankWarning": Form("numpy", "2.0.0"),
-    "numpy.exceptions:RankWarning": Form("numpy", "2.0.0"),
-    "numpy:lib.array_utils.byte_bounds": Form("numpy", "2.0.0"),
-    "numpy.lib.array_utils:byte_bounds": Form("numpy", "2.0.0"),
-    "numpy:trapezoid": Form("numpy", "2.0.0"),
+    "numpy.char:compare_chararrays": FirstRelease("numpy", "2.0.0"),
+    "numpy.rec:format_parser": FirstRelease("numpy", "2.0.0"),
+    "numpy:exceptions.RankWarning": FirstRelease("numpy", "2.0.0"),
+    "numpy.exceptions:RankWarning": FirstRelease("numpy", "2.0.0"),
+    "numpy:lib.array_utils.byte_bounds": FirstRelease("numpy", "2.0.0"),
+    "numpy.lib.array_utils:byte_bounds": FirstRelease("numpy", "2.0.0"),
+    "numpy:trapezoid": FirstRelease("numpy", "2.0.0"),
 }
 
 
@@ -75,7 +76,7 @@ class Releases(NamedTuple):
 
     versions: tuple[tuple[str, str], ...] = ()
 
-    def lacking(self, form: str) -> Form | None:
+    def lacking(self, form: str) -> FirstRelease | None:
         """The row of a form that these versions lack; None if they have the form.
 
         Args:

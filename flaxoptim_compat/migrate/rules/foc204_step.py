@@ -35,7 +35,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit, imports
         assert isinstance(use.node, ast.Attribute)
-        # What stands before `.state`, and around it, may have brackets, which belong to no node.
+        # The expression before `.state` may have brackets, which belong to no node.
         text, end = reading.document.text, reading.document.span(use.node.value)[1]
         return (Edit(text.rindex(".", 0, end - len("state")), end, ("",)),)
 

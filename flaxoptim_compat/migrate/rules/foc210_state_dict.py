@@ -68,7 +68,7 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
                 yield Use(RULE.code, document, call, sites, _KNOWN_ENTRIES)
 
 
-# Also of other rules, about methods that are called with arguments unknown to flax.optim.
+# A problem of other rules too, about calls with arguments that flax.optim does not know.
 OTHER_ARGUMENTS = "The call of `{}` has other arguments than in flax.optim."
 _OTHER_ENTRIES = "A TrainState has other entries than `{}`: write the entries of the TrainState."
 _RESTORES = "flax.serialization.from_state_dict"

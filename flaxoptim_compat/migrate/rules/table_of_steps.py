@@ -49,7 +49,7 @@ def _optimize(asked: Asked) -> Use:
     return asked.use("FOC205", _RETURNS_MORE, asked.call)
 
 
-# Also of other rules, about methods of optimizers.
+# Problems of other rules too, about methods of optimizers.
 NOT_CALLED = "`{}` is not called where it stands: call the method there."
 NEEDED_TWICE = "The optimizer has no name, and is needed twice: assign it to a variable before."
 _RETURNS_MORE = (

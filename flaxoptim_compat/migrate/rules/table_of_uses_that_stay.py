@@ -35,7 +35,7 @@ _TEXTS = {
     "FOC213": ("the state of an optimizer", "opt_state, in the structure of optax"),
     "FOC214": ("the definition in an optimizer", "opt_state.hyperparams, for what steps set"),
     "FOC218": ("an optimizer that is given away", "a TrainState, if the package takes one"),
-    "FOC219": ("another use of an optimizer", "see why it stays"),
+    "FOC219": ("another use of an optimizer", "a use of the TrainState that you write"),
 }
 
 

@@ -21,7 +21,7 @@ from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwr
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.run.reports import FileReport, ReportedFinding
 from flaxoptim_compat.migrate.run.rewriting import rewritten
-from flaxoptim_compat.migrate.run.settings import Settings
+from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from flaxoptim_compat.observation.places import Uses
 
 _RECURSION = 10_000
@@ -44,7 +44,7 @@ class Task(NamedTuple):
 
     target: str
     codes: tuple[str, ...]
-    settings: Settings
+    settings: ProjectSettings
     accept_changes: bool = False
     releases: Releases = NEWEST
     uses: Uses | None = None

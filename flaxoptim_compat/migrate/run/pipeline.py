@@ -24,7 +24,7 @@ from flaxoptim_compat.migrate.run.examination import (
     report_of,
     unread,
 )
-from flaxoptim_compat.migrate.run.reports import FileReport, Report, unit_reports
+from flaxoptim_compat.migrate.run.reports import FileReport, RunReport, unit_reports
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.observation.places import digest
 
@@ -34,7 +34,7 @@ _NEW_OBJECTS = 1_000_000
 Progress = Callable[[int, int, str], None]
 
 
-def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
+def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
     """Find the code to rewrite in files and folders, and work out the rewritten files.
 
     Nothing is written.
@@ -49,7 +49,7 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
         program = _Program(found.files, task, progress)
         reports = program.reports()
     places = (found.left_out, found.unreadable, found.unfinished)
-    return Report(reports, *places, program.imported())
+    return RunReport(reports, *places, program.imported())
 
 
 @contextlib.contextmanager

@@ -124,7 +124,7 @@ class FileReport:
 
 
 @dataclasses.dataclass
-class Report:
+class RunReport:
     """All files of a run, in their order.
 
     Args:
@@ -295,7 +295,7 @@ class MigrationPlan(NamedTuple):
     reasons: list[Reason]
 
 
-def migration_plan(report: Report) -> MigrationPlan:
+def migration_plan(report: RunReport) -> MigrationPlan:
     """The plan for a program.
 
     Args:

@@ -17,7 +17,7 @@ class SettingsError(Exception):
     """A setting without a meaning; the message says where it is, and what could stand there."""
 
 
-class Settings(NamedTuple):
+class ProjectSettings(NamedTuple):
     """The rules and files that count.
 
     Args:
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
         return fnmatch.fnmatch(absolute.relative_to(self.folder).as_posix(), pattern.rstrip("/"))
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path) -> ProjectSettings:
     """The settings in the nearest pyproject.toml above a path; none if there is no such file.
 
     Raises:
@@ -73,7 +73,7 @@ def read_settings(path: Path) -> Settings:
         file = folder / "pyproject.toml"
         if os.path.isfile(file):
             return _from_file(file)
-    return Settings()
+    return ProjectSettings()
 
 
 def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
@@ -91,7 +91,7 @@ def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
             )
 
 
-def _from_file(file: Path) -> Settings:
+def _from_file(file: Path) -> ProjectSettings:
     try:
         content = read_toml(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -110,7 +110,7 @@ def _from_file(file: Path) -> Settings:
     ignores = table.get("per-file-ignores", {})
     if not isinstance(ignores, Mapping):
         raise SettingsError(f"{file}: per-file-ignores in [{TABLE}] must be a table.")
-    return Settings(
+    return ProjectSettings(
         _texts(table.get("select", []), "select", file),
         _texts(table.get("ignore", []), "ignore", file),
         _texts(table.get("exclude", []), "exclude", file),

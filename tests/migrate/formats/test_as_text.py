@@ -12,8 +12,8 @@ from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.reports import (
     FileReport,
-    Report,
     ReportedFinding,
+    RunReport,
     Spot,
     UnitReport,
     migration_plan,
@@ -33,16 +33,16 @@ def noted(line: int, optax: bool = True, reason: str = "", cause: str = "") -> R
     return ReportedFinding("FOC201", place(line), "what", "instead", True, optax, reason, "", cause)
 
 
-def reported(folder: Path, **files: list[ReportedFinding]) -> Report:
+def reported(folder: Path, **files: list[ReportedFinding]) -> RunReport:
     reports = []
     for name, findings in files.items():
         path = folder / f"{name}.py"
         path.touch()
         reports.append(FileReport(found(path).files[0], findings=findings))
-    return Report(reports, [], [], [])
+    return RunReport(reports, [], [], [])
 
 
-def text(report: Report) -> list[str]:
+def text(report: RunReport) -> list[str]:
     return [line for line, _ in as_text(report, RULES, "flaxoptim-compat rewrite .")]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.run.settings import (
-    Settings,
+    ProjectSettings,
     SettingsError,
     check_codes,
     read_settings,
@@ -18,7 +18,7 @@ CODES = ("FOC101", "FOC102", "FOC151", "FOC201")
 
 
 def ignored(path: str, **settings: object) -> set[str]:
-    return set(Settings(folder=Path.cwd(), **settings).ignored_in(Path(path), CODES))  # type: ignore[arg-type]
+    return set(ProjectSettings(folder=Path.cwd(), **settings).ignored_in(Path(path), CODES))  # type: ignore[arg-type]
 
 
 def test_which_rules_count() -> None:
@@ -33,7 +33,7 @@ def test_which_rules_count() -> None:
 
 
 def test_what_is_excluded() -> None:
-    settings = Settings(exclude=("old", "examples/*.py", "src/gen/"), folder=Path.cwd())
+    settings = ProjectSettings(exclude=("old", "examples/*.py", "src/gen/"), folder=Path.cwd())
     for path, is_excluded in {
         "old": True,
         "a/old": True,
@@ -65,7 +65,7 @@ def test_the_nearest_pyproject(tmp_path: Path) -> None:
     (tmp_path / "a/b/c").mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text("[tool.flaxoptim-compat]\nselect = ['FOC2']")
     (tmp_path / "a" / "pyproject.toml").write_text(PYPROJECT)
-    expected = Settings(
+    expected = ProjectSettings(
         ("FOC1",), ("FOC102",), ("old",), (("tests/*", ("FOC151",)),), tmp_path / "a"
     )
     for path in ("a", "a/b/c", "a/b/c/d.py"):
