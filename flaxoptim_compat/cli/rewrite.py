@@ -94,8 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     report: RunReport | None = None
     try:
         task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
-        found = FoundFiles(arguments.paths, task.settings.is_excluded)
-        places = (arguments.paths, found.journals)
+        files = FoundFiles(arguments.paths, task.settings.is_excluded)
+        places = (arguments.paths, files.journals)
         with only_run(*places, arguments.write, _print_aside) as journal:
             report = program_files.run_over(arguments, task)
             proof: Proof | None = None
@@ -298,14 +298,14 @@ def _conversions(report: RunReport) -> Iterator[str]:
     """The commands for the checkpoints that the program wrote as it was."""
     from flaxoptim_compat.migrate.run.reports import line_of
 
-    found = report.conversions
-    if not found:
+    commands = report.conversions
+    if not commands:
         return
     yield ""
     yield "Convert old checkpoints before the new program restores them. OLD and NEW are"
     yield "your paths:"
     lines: dict[str, list[str]] = {}
-    for spot, command in found:
+    for spot, command in commands:
         lines.setdefault(command, []).append(line_of(*spot))
     for command, places in lines.items():
         if len(lines) > 1:

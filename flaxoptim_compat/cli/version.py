@@ -22,8 +22,8 @@ def text() -> str:
     unfit = allowed.too_old(versions)
     for name, version in versions.items():
         if name in unfit or (version is None and name not in OPTIONAL):
-            found = version or "missing"
-            lines.append(f"{name} {found}, needs {allowed.OLDEST[name]} or newer")
+            shown = version or "missing"
+            lines.append(f"{name} {shown}, needs {allowed.OLDEST[name]} or newer")
         elif version is not None:
             lines.append(f"{name} {version}")
     return "\n".join([*lines, platform.platform()])

@@ -74,16 +74,16 @@ def compare(
     values: Mapping[str, Any] = overrides or {}
     if overrides is None and source.recording is not None:
         values = {name: each[:count] for name, each in source.recording.overrides.items()}
-    given = read_overrides(values, count)
+    step_overrides = read_overrides(values, count)
     start = _start(params, sides)
     allowed = Tolerance.of(tolerance)
-    run = Lockstep(sides, start, source, given, count)
+    run = Lockstep(sides, start, source, step_overrides, count)
     for recording in dict.fromkeys(_recordings(source, sides)):
         run.notes.append(f"{recording.path} is a recording of {recording.origin}.")
     report = _report(run, allowed, names, progress)
     computed = next((each for each in sides if each.recording is None), None)
     if report.first_parting is not None and computed is not None and not allowed.exact:
-        control = Lockstep((computed, one_ulp_off(computed)), start, source, given, count)
+        control = Lockstep((computed, one_ulp_off(computed)), start, source, step_overrides, count)
         report = _less_what_grew(report, run, control.tracks())
     if report.first_parting is None:
         return report
@@ -99,14 +99,15 @@ def compare(
     context = Context(
         params=start,
         grads=source,
-        overrides=given,
+        overrides=step_overrides,
         functions={name: each for name, each in values.items() if callable(each)},
         steps=count,
         parted=report.first_parting.step,
         leaves=partings.parting_parameters(report.tracks, fitting(allowed)),
         tolerance=fitting(allowed),
         runs=lambda first, second, until: _report(
-            Lockstep((side(first), side(second)), start, source, given, until), fitting(allowed)
+            Lockstep((side(first), side(second)), start, source, step_overrides, until),
+            fitting(allowed),
         ),
     )
     return dataclasses.replace(report, causes=find(a, b, context))

@@ -27,17 +27,17 @@ _NAME = "flax._optim_beside_flaxoptim_compat"
 
 def find() -> ModuleType | None:
     """The genuine ``flax.optim``; None if there is none, or it does not run here."""
-    loaded = _found()
+    loaded = _module_or_problem()
     return None if isinstance(loaded, str) else loaded
 
 
 def problem() -> str:
     """The reason why an installed genuine ``flax.optim`` does not run here; "" if there is none."""
-    loaded = _found()
+    loaded = _module_or_problem()
     return loaded if isinstance(loaded, str) else ""
 
 
-def _found() -> ModuleType | str | None:
+def _module_or_problem() -> ModuleType | str | None:
     place = existing_flax_optim()
     return None if place is None else _loaded(place)
 

@@ -33,7 +33,7 @@ class Gradients:
     count: int | None = None
     recording: Recording | None = None
 
-    def given(self, step: int, params: Any) -> dict[str, Any]:
+    def inputs_of(self, step: int, params: Any) -> dict[str, Any]:
         """The inputs of a step, on top of the parameters."""
         if self.known is None:
             return {}
@@ -43,17 +43,17 @@ class Gradients:
             raise ParityError(f"The gradients of step {step}: {error}") from error
         return {"grads": list(map(np.asarray, leaves))}
 
-    def of_step(self, first: Any, second: Any, step: Any, given: Any) -> tuple[Any, Any]:
+    def of_step(self, first: Any, second: Any, step: Any, inputs: Any) -> tuple[Any, Any]:
         """The gradients for both sides.
 
         Args:
           first: the parameters of the first side.
           second: those of the second.
           step: the number of the step, from 0.
-          given: the result of ``given`` for the step.
+          inputs: the result of ``inputs_of`` for the step.
         """
         function = self.function
-        of_first = gradient_leaves(first, function(first, step)) if function else given["grads"]
+        of_first = gradient_leaves(first, function(first, step)) if function else inputs["grads"]
         of_second = of_first
         if function and self.loop == "closed":
             of_second = gradient_leaves(second, function(second, step))

@@ -154,9 +154,9 @@ class Lockstep:
 
         def body(index: Any, state: Any) -> Any:
             carry, errors = state
-            given = jax.tree.map(lambda entries: entries[index - first], inputs)
+            step_inputs = jax.tree.map(lambda entries: entries[index - first], inputs)
             # Fused with the measuring, the step would be rounded differently.
-            carry = optimization_barrier(self._step(carry, index, given))
+            carry = optimization_barrier(self._step(carry, index, step_inputs))
             return carry, errors.at[index - first].set(self._errors(carry, begin))
 
         errors = jnp.zeros((self._capacity, len(begin), MEASURES), jnp.result_type(float))
@@ -166,17 +166,17 @@ class Lockstep:
     def _errors(self, carry: Carry, begin: Any) -> jax.Array:
         return measured(self.matching.arrays(carry), begin)
 
-    def _step(self, carry: Carry, index: Any, given: Mapping[str, Any]) -> Carry:
+    def _step(self, carry: Carry, index: Any, inputs: Mapping[str, Any]) -> Carry:
         first, second = (
             side.params_of(carried) for side, carried in zip(self.sides, carry, strict=True)
         )
         with _told("The gradients failed: grads(params, step) is traced by jax."):
-            grads = self._grads.of_step(first, second, index, given)
+            grads = self._grads.of_step(first, second, index, inputs)
         # Else the fusion of each side might compute the gradients anew, and round them differently.
         carry, grads = optimization_barrier((carry, grads))
 
         def step_of(number: int) -> Any:
-            mine = given[_ORDINALS[number]]
+            mine = inputs[_ORDINALS[number]]
             with self._blamed(number, "failed in a step"):
                 return self._steppers[number].step(carry[number], grads[number], mine)
 
@@ -186,9 +186,9 @@ class Lockstep:
         """The start in the dtypes that it has after a step: integers may become floats."""
         if not self.steps:
             return start
-        given = self._given(0, start)
+        inputs = self._inputs_of(0, start)
         for _ in range(3):
-            after = jax.eval_shape(self._step, start, 0, given)
+            after = jax.eval_shape(self._step, start, 0, inputs)
             for number, (old, new) in enumerate(zip(start, after, strict=True)):
                 self._check_form(number, old, new)
             leaves = zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True)
@@ -207,22 +207,22 @@ class Lockstep:
             if old.shape != new.shape:
                 raise ParityError(f"{changes} shape {of}: from {old.shape} to {new.shape}.")
 
-    def _given(self, step: int, carry: Carry) -> dict[str, Any]:
+    def _inputs_of(self, step: int, carry: Carry) -> dict[str, Any]:
         """The inputs of a step from outside."""
-        grads = self._grads.given(step, self.sides[0].params_of(carry[0]))
+        grads = self._grads.inputs_of(step, self.sides[0].params_of(carry[0]))
         steppers = zip(_ORDINALS, self._steppers, strict=True)
-        return {**grads, **{name: stepper.given(step) for name, stepper in steppers}}
+        return {**grads, **{name: stepper.inputs_of(step) for name, stepper in steppers}}
 
     def _inputs(self, first: int, count: int) -> Any:
         """The inputs of some steps, stacked, and filled up with copies of the last."""
-        inputs = [self._given(step, self._start) for step in range(first, first + count)]
+        inputs = [self._inputs_of(step, self._start) for step in range(first, first + count)]
         inputs += inputs[-1:] * (self._capacity - count)
         return jax.tree.map(lambda *entries: np.stack(entries), *inputs)
 
     def _most(self) -> int:
         if not self.steps:
             return 1
-        leaves = jax.tree.leaves(self._given(0, self._start))
+        leaves = jax.tree.leaves(self._inputs_of(0, self._start))
         size = sum(np.asarray(leaf).nbytes for leaf in leaves)
         return max(1, min(self.steps, _MOST, _MEMORY // max(size, 1)))
 

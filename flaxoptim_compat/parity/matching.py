@@ -52,10 +52,10 @@ class Matching:
     def __init__(self, sides: tuple[Side, Side], start: tuple[Any, Any]) -> None:
         self._sides = sides
         self.notes: list[str] = []
-        params, others = (each.params_of(c) for each, c in zip(sides, start, strict=True))
+        params, second_params = (each.params_of(c) for each, c in zip(sides, start, strict=True))
         self._paths = [slashed(path) for path, _ in tree_leaves_with_path(params)]
         self._largest = max(map(np.size, jax.tree.leaves(params)), default=0)
-        self.matches = self._parameters(params, others) + self._moments(start)
+        self.matches = self._parameters(params, second_params) + self._moments(start)
 
     def arrays(self, carry: tuple[Any, Any]) -> list[tuple[Any, Any]]:
         """The pairs of matching arrays in the carries of both sides."""
@@ -69,17 +69,17 @@ class Matching:
             for each in self.matches
         ]
 
-    def _parameters(self, params: Any, others: Any) -> list[Match]:
+    def _parameters(self, params: Any, second_params: Any) -> list[Match]:
         try:
-            other_leaves = leaves_like(params, others, "the parameters of the second side")
+            other_leaves = leaves_like(params, second_params, "the parameters of the second side")
         except ValueError as error:
             raise ParityError(f"The two sides have other parameters: {error}") from error
         rows = list(zip(jax.tree.leaves(params), other_leaves, strict=True))
-        for path, (one, other) in zip(self._paths, rows, strict=True):
-            if jnp.shape(one) != jnp.shape(other):
+        for path, (first, second) in zip(self._paths, rows, strict=True):
+            if jnp.shape(first) != jnp.shape(second):
                 raise ParityError(
-                    f"The parameter {path or 'at the root'} has shape {jnp.shape(one)} on the first"
-                    f" side and {jnp.shape(other)} on the second."
+                    f"The parameter {path or 'at the root'} has shape {jnp.shape(first)} on the"
+                    f" first side and {jnp.shape(second)} on the second."
                 )
         return [
             self._match(row, PARAMETER, (PARAMETER,) * 2, pair) for row, pair in enumerate(rows)

@@ -30,7 +30,7 @@ class Stepper:
         # The names of the overrides that the side takes.
         self.names = side.overridable(self.start, overrides.values)
 
-    def given(self, step: int) -> dict[str, Any]:
+    def inputs_of(self, step: int) -> dict[str, Any]:
         """The inputs of a step besides its gradients, as arrays."""
         changing = self._overrides.changing
         inputs: dict[str, Any] = {"overrides": {name: changing[name][step] for name in changing}}
@@ -40,15 +40,15 @@ class Stepper:
             inputs["recorded"] = recording.params_after(step), recording.moments_after(step)
         return inputs
 
-    def overrides_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def overrides_of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The overrides that the side takes at a step.
 
         Args:
-          given: the result of ``given`` for the step.
+          inputs: the result of ``inputs_of`` for the step.
         """
-        values = {**self._overrides.constant, **given["overrides"]}
+        values = {**self._overrides.constant, **inputs["overrides"]}
         return {name: value for name, value in values.items() if name in self.names}
 
-    def step(self, carry: Any, grads: Any, given: Mapping[str, Any]) -> Any:
+    def step(self, carry: Any, grads: Any, inputs: Mapping[str, Any]) -> Any:
         """The carry after a step, which jax can trace."""
-        return self.side.step(carry, grads, self.overrides_of(given), given.get("recorded"))
+        return self.side.step(carry, grads, self.overrides_of(inputs), inputs.get("recorded"))

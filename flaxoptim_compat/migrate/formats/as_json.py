@@ -31,7 +31,7 @@ VERSION = 1
 def as_json(report: RunReport) -> str:
     """The text of a report in JSON."""
     plan = migration_plan(report)
-    found = {
+    content = {
         "version": VERSION,
         "tool": {"name": "flaxoptim-compat", "version": __version__},
         "files": {
@@ -89,7 +89,7 @@ def as_json(report: RunReport) -> str:
             ],
         },
     }
-    return json.dumps(found, indent=2)
+    return json.dumps(content, indent=2)
 
 
 def _place(path: Path, place: Place | None) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def bind(
 
 
 def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr] | Refused:
-    """The expression of each parameter that is given."""
+    """The expression of each parameter that is stated."""
     defaults = BY_NAME[name].hyper_params
     known = list(defaults)
     if any(isinstance(each, ast.Starred) for each in call.args):
@@ -170,12 +170,12 @@ def _effects(bound: Bound) -> str:
 
 def acting(bound: Bound) -> list[tuple[Bound, str]]:
     """The hyper-parameters whose expressions may have an effect, each with its call."""
-    return [(owner, name) for owner, name, given in _given(bound) if may_act(given.node)]
+    return [(owner, name) for owner, name, stated in _stated_in(bound) if may_act(stated.node)]
 
 
-def _given(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
+def _stated_in(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
     if bound.inner is not None:
-        yield from _given(bound.inner)
+        yield from _stated_in(bound.inner)
     for name, argument in bound.arguments.items():
         yield bound, name, argument
 

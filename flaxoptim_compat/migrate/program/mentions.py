@@ -109,7 +109,7 @@ def packages_in(source: bytes) -> frozenset[str]:
     Args:
       source: the content of the file.
     """
-    names = (each for found in _IMPORTED.findall(source) for each in found.split(b","))
+    names = (each for listed in _IMPORTED.findall(source) for each in listed.split(b","))
     return frozenset(re.split(rb"[.\s]", each.strip())[0].decode("latin-1") for each in names)
 
 

@@ -57,45 +57,49 @@ def find(code: str, reading: Reading) -> Iterator[Found]:
         if isinstance(use.node, ast.alias):
             yield _of_import(reading, use.node, use.name, lost)
         else:
-            found = _of_use(reading, use, use.node, lost)
-            if found is not None:
-                yield found
+            place = _of_use(reading, use, use.node, lost)
+            if place is not None:
+                yield place
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
 def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
     """The uses of names that are gone, by the rules that are about them."""
     by_code: dict[str, list[tuple[NameUse, Successor]]] = {}
-    lost = [(use, found) for use in reading.names.uses if (found := _successor_of(reading, use))]
+    lost = [
+        (use, replacement)
+        for use in reading.names.uses
+        if (replacement := _successor_of(reading, use))
+    ]
     gone = {use.node for use, _ in lost}
 
     def is_gone(code: ast.AST) -> bool:
         return any(each in gone for each in ast.walk(code))
 
-    for use, found in lost:
+    for use, replacement in lost:
         # Such an import brings the name of today already, wherever it is used.
         asked = (use.node, *filter(None, [use.binding]))
         if not any(is_for_another_version(reading.document, each, is_gone) for each in asked):
-            by_code.setdefault(code_of(found), []).append((use, found))
+            by_code.setdefault(code_of(replacement), []).append((use, replacement))
     return by_code
 
 
-def code_of(found: Successor) -> str:
+def code_of(replacement: Successor) -> str:
     """The code of the rule that is about a name.
 
     Args:
-      found: the successor of the name.
+      replacement: the successor of the name.
     """
-    package = found.old.partition(".")[0]
-    if found.old.startswith(TENSORBOARD):
+    package = replacement.old.partition(".")[0]
+    if replacement.old.startswith(TENSORBOARD):
         return "FOC160"
     if package == "flax":
-        return "FOC158" if found.today.startswith(_OF_SERVED_NN) else "FOC154"
-    if not found.today:
+        return "FOC158" if replacement.today.startswith(_OF_SERVED_NN) else "FOC154"
+    if not replacement.today:
         return "FOC159"
-    if found.old in REARRANGED:
+    if replacement.old in REARRANGED:
         return "FOC156" if package == "numpy" else "FOC152"
-    if found.is_stand_in:
+    if replacement.is_stand_in:
         return "FOC157" if package == "numpy" else "FOC153"
     return "FOC155" if package == "numpy" else "FOC151"
 
@@ -117,81 +121,85 @@ def _successor_of(reading: Reading, use: NameUse) -> Successor | None:
     return _in_linen(reading, successor(use.name))
 
 
-def _in_linen(reading: Reading, found: Successor | None) -> Successor | None:
+def _in_linen(reading: Reading, replacement: Successor | None) -> Successor | None:
     """The successor; for ``flax.nn``, Linen if all names that the file takes from it are there."""
-    if found is None or found.old not in NN:
-        return found
+    if replacement is None or replacement.old not in NN:
+        return replacement
     inside = [successor(use.name) for use in reading.names.uses if use.name.startswith(_IN_NN)]
     if not inside or not all(each and each.today.startswith("flax.linen") for each in inside):
-        return found
-    return found._replace(today="flax.linen", imported="flax.linen")
+        return replacement
+    return replacement._replace(today="flax.linen", imported="flax.linen")
 
 
-def _beside_modules(reading: Reading, found: Successor | None) -> Successor | None:
+def _beside_modules(reading: Reading, replacement: Successor | None) -> Successor | None:
     """The successor; if the file imports ``flax.nn`` for its modules too, the served name."""
-    if found is None or not found.old.startswith(_IN_NN):
-        return found
-    package = next(each for each in NN if found.old.startswith(f"{each}."))
+    if replacement is None or not replacement.old.startswith(_IN_NN):
+        return replacement
+    package = next(each for each in NN if replacement.old.startswith(f"{each}."))
     module = _in_linen(reading, successor(package))
-    name = found.old[len(package) + 1 :]
+    name = replacement.old[len(package) + 1 :]
     if module is None or module.today == "flax.linen" or "." in name:
-        return found
+        return replacement
     served = f"{SERVED_NN}:{name}"
-    return found._replace(today=served, imported=served)
+    return replacement._replace(today=served, imported=served)
 
 
-def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Found:
-    lacking = _lacking(reading, found, found.imported)
-    if not found.today or lacking:
-        reason = f"{found.what}: {lacking or found.instead}"
-        return Found(alias, found.what, found.instead, reason=reason)
-    cause = _stays_inside(reading, found)
+def _of_import(reading: Reading, alias: ast.alias, name: str, replacement: Successor) -> Found:
+    lacking = _lacking(reading, replacement, replacement.imported)
+    if not replacement.today or lacking:
+        reason = f"{replacement.what}: {lacking or replacement.instead}"
+        return Found(alias, replacement.what, replacement.instead, reason=reason)
+    cause = _stays_inside(reading, replacement)
     if cause:
-        return Found(alias, found.what, _shown(found), cause=cause)
+        return Found(alias, replacement.what, _shown(replacement), cause=cause)
     if alias.name == "*":
-        instead = f"the names that you need from {found.instead}"
-        reason = f"{found.what}, and the names of its * are not known: import {instead}"
-        return Found(alias, found.what, instead, reason=reason)
+        instead = f"the names that you need from {replacement.instead}"
+        reason = f"{replacement.what}, and the names of its * are not known: import {instead}"
+        return Found(alias, replacement.what, instead, reason=reason)
     is_import = isinstance(reading.document.parents[alias], ast.Import)
     if is_import and alias.asname is None:
         today = name.partition(".")[0]  # the bound name; its uses are written anew
     else:
-        beyond = name[len(found.old) :]
-        today = f"{_dotted(found.imported)}{beyond}" if beyond else found.imported
+        beyond = name[len(replacement.old) :]
+        today = f"{_dotted(replacement.imported)}{beyond}" if beyond else replacement.imported
     # The import of such a name goes where every use is written anew.
-    instead = found.instead if found.old in REARRANGED else _shown(found)
-    return Found(alias, found.what, instead, Change(moves={alias: today}))
+    instead = replacement.instead if replacement.old in REARRANGED else _shown(replacement)
+    return Found(alias, replacement.what, instead, Change(moves={alias: today}))
 
 
-def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) -> Found | None:
-    part = _part(node, found.old.count(".") - use.name.count("."))
+def _of_use(reading: Reading, use: NameUse, node: ast.expr, replacement: Successor) -> Found | None:
+    part = _part(node, replacement.old.count(".") - use.name.count("."))
     if part is None:
         return None
-    lost = LostUse(reading, part, found)
+    lost = LostUse(reading, part, replacement)
     bound = _bound_to(reading, node)
-    imported = bool(bound) and found.old.count(".") <= bound.count(".")
-    lacking = _lacking(reading, found, found.today)
-    if not found.today or lacking:
-        reason = f"{found.what}: {lacking or found.instead}"
-        return None if imported else Found(part, found.what, found.instead, reason=reason)
-    if found.old in REARRANGED and (use.way == "import" or not imported):
-        rearranged = REARRANGED[found.old](lost)
+    imported = bool(bound) and replacement.old.count(".") <= bound.count(".")
+    lacking = _lacking(reading, replacement, replacement.today)
+    if not replacement.today or lacking:
+        reason = f"{replacement.what}: {lacking or replacement.instead}"
+        return (
+            None if imported else Found(part, replacement.what, replacement.instead, reason=reason)
+        )
+    if replacement.old in REARRANGED and (use.way == "import" or not imported):
+        rearranged = REARRANGED[replacement.old](lost)
         if rearranged is not None:
             return _changed(lost, node, rearranged)
     if is_inlined(lost):
         return None  # a part of an update that is written anew
-    today = _stand_in(lost) or found.today
-    if imported and today == found.today:
+    today = _stand_in(lost) or replacement.today
+    if imported and today == replacement.today:
         return None  # the import says it, and the name stays
     was = _in_linen(reading, successor(bound))
-    says = was is not None and _dotted(was.imported) + found.old[len(bound) :] == _dotted(today)
+    says = was is not None and _dotted(was.imported) + replacement.old[len(bound) :] == _dotted(
+        today
+    )
     if was is not None and says and not _stays_inside(reading, was):
         return None  # the import of the module says it
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
 
-    shown = _dotted(today) if today != found.today else _shown(found)
+    shown = _dotted(today) if today != replacement.today else _shown(replacement)
     return _changed(lost, node, Rearranged(lost.span(part), shown, make))
 
 
@@ -240,13 +248,13 @@ def _bound_to(reading: Reading, node: ast.expr) -> str:
     return (reading.names.full_name(parts[0]) if parts is not None else None) or ""
 
 
-def _lacking(reading: Reading, found: Successor, today: str) -> str:
+def _lacking(reading: Reading, replacement: Successor, today: str) -> str:
     """The reason why a successor is not written for these versions; "" if it is."""
     lacking = reading.releases.lacking(today)
     if lacking is None:
         return ""
     later = f"{_dotted(today)} from {lacking.package} {lacking.since} on"
-    package, _, gone_since = found.gone_since.partition(" ")
+    package, _, gone_since = replacement.gone_since.partition(" ")
     if reading.releases.are_before(package, gone_since):
         return f"{later}; before, it can stay"
     return later
@@ -257,10 +265,10 @@ def _stays_inside(reading: Reading, module: Successor) -> str:
     for use in reading.names.uses:
         if isinstance(use.node, ast.alias) or not use.name.startswith(f"{module.old}."):
             continue
-        found = successor(use.name)
-        lacking = "" if found is None else _lacking(reading, found, found.today)
-        if found is not None and lacking:
-            return f"{found.what}: {lacking}"
+        replacement = successor(use.name)
+        lacking = "" if replacement is None else _lacking(reading, replacement, replacement.today)
+        if replacement is not None and lacking:
+            return f"{replacement.what}: {lacking}"
     return ""
 
 
@@ -268,13 +276,13 @@ def _dotted(path: str) -> str:
     return path.replace(":", ".")
 
 
-def _shown(found: Successor) -> str:
+def _shown(replacement: Successor) -> str:
     """The text on what replaces a name; a stand-in has later advice too."""
-    if not found.is_stand_in:
-        return found.dotted
-    if found.today == SERVED_NN:
+    if not replacement.is_stand_in:
+        return replacement.dotted
+    if replacement.today == SERVED_NN:
         return (
             f"{SERVED_NN}: the modules stay as they are, and the optimizers can move;"
-            f" later {found.instead}"
+            f" later {replacement.instead}"
         )
-    return f"{found.dotted}; later {found.instead}"
+    return f"{replacement.dotted}; later {replacement.instead}"

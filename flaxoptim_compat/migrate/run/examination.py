@@ -110,8 +110,8 @@ def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Exami
 def report_alone(loaded: Loaded, task: Task) -> FileReport:
     """The report on a file that is read without regard to others."""
     ignored = ignored_in(loaded, task)
-    found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
-    return report_of(loaded, found, task)
+    findings = analyse_alone(loaded.document, ignored, task.targets, task.releases)
+    return report_of(loaded, findings, task)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
@@ -125,17 +125,17 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     return Ignored(ignored_lines(loaded.document.text), everywhere)
 
 
-def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
+def report_of(loaded: Loaded, analysed: FileFindings, task: Task) -> FileReport:
     """The report on a file, with its new bytes if it is to be rewritten."""
     report = FileReport(loaded.file, is_parsed=True, off_limits=loaded.off_limits)
     report.unread += loaded.broken
-    report.findings = [_reported(loaded, each) for each in found.findings]
+    report.findings = [_reported(loaded, each) for each in analysed.findings]
     report.unknown += loaded.unknown
-    report.unknown += [(_place(loaded, at, at), why) for at, why in found.unknown]
-    report.marks = list(_marks(loaded, {each.code for each in found.findings}))
+    report.unknown += [(_place(loaded, at, at), why) for at, why in analysed.unknown]
+    report.marks = list(_marks(loaded, {each.code for each in analysed.findings}))
     report.left = report.findings
     if task.target and not report.off_limits:
-        result = rewritten(found, task.target)
+        result = rewritten(analysed, task.target)
         try:
             if result.text != loaded.document.text:
                 new = loaded.origin.encoded(result.text)

@@ -44,11 +44,11 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
       task: what the run is to do.
       progress: is told how many files are done, of how many, and what is read next.
     """
-    found = FoundFiles(paths, task.settings.is_excluded)
+    files = FoundFiles(paths, task.settings.is_excluded)
     with deep_recursion(), _rare_collections():
-        program = _Program(found.files, task, progress)
+        program = _Program(files.files, task, progress)
         reports = program.reports()
-    places = (found.left_out, found.unreadable, found.unfinished)
+    places = (files.left_out, files.unreadable, files.unfinished)
     return RunReport(reports, *places, program.imported())
 
 
@@ -172,7 +172,7 @@ class _Program:
     def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
         try:
             evidence = self._evidence(loaded, elsewhere)
-            found = analyse(
+            analysed = analyse(
                 [each.document for each in loaded.values()],
                 self._ignored(loaded),
                 writes=self._task.target == "optax",
@@ -186,7 +186,7 @@ class _Program:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
         reports = {}
         by_document = {each.document: each for each in loaded.values()}
-        for (number, each), findings in zip(loaded.items(), found, strict=True):
+        for (number, each), findings in zip(loaded.items(), analysed, strict=True):
             try:
                 report = reports[number] = report_of(each, findings, self._task)
                 report.units += unit_reports(findings.units, by_document, evidence is not None)

@@ -113,10 +113,10 @@ _METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max
 def _updating(method: str) -> Rearrangement:
     def rearrange(lost: LostUse) -> Rearranged | None:
         call = lost.call
-        given = None if call is None else _arguments(call)
-        if call is None or given is None:
+        arguments = None if call is None else _arguments(call)
+        if call is None or arguments is None:
             return None
-        updated, index, value = given
+        updated, index, value = arguments
         inlined = _index_name(lost.reading, index)
         inside = lost.span(index) if inlined is None else _inside(lost, index)
         known = is_array(lost.reading, updated)
@@ -157,8 +157,8 @@ def is_inlined(lost: LostUse) -> bool:
     name = reading.names.full_name(call.func)
     if name not in _INDEX_UPDATES or not reading.allows("FOC152", call.func):
         return False
-    given = _arguments(call)
-    return given is not None and given[1] is subscript and subscript.value is lost.node
+    arguments = _arguments(call)
+    return arguments is not None and arguments[1] is subscript and subscript.value is lost.node
 
 
 def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
@@ -193,8 +193,12 @@ def _changed(
 
 def _shuffled(lost: LostUse) -> Rearranged | None:
     """The change to ``permutation``, which shuffles each slice by itself with ``independent``."""
-    given = lost.plain_arguments("axis", 3)
-    added = lost.insertion(", independent=True") if given is not None and len(given) > 1 else None
+    arguments = lost.plain_arguments("axis", 3)
+    added = (
+        lost.insertion(", independent=True")
+        if arguments is not None and len(arguments) > 1
+        else None
+    )
     if added is None:
         return None
 
@@ -207,11 +211,13 @@ def _shuffled(lost: LostUse) -> Rearranged | None:
 
 def _tied_in(lost: LostUse) -> Rearranged | None:
     """The change to the second argument alone, if computing the first has no effect."""
-    given = lost.plain_arguments("", 2)
-    if given is None or len(given) < 2 or not _is_idle(given[0]):
+    arguments = lost.plain_arguments("", 2)
+    if arguments is None or len(arguments) < 2 or not _is_idle(arguments[0]):
         return None
-    gone = [each for each in ast.walk(given[0]) if isinstance(each, ast.Name | ast.Attribute)]
-    return _changed(lost, "the second argument", lambda _: (_second(lost, given[1]),), tuple(gone))
+    gone = [each for each in ast.walk(arguments[0]) if isinstance(each, ast.Name | ast.Attribute)]
+    return _changed(
+        lost, "the second argument", lambda _: (_second(lost, arguments[1]),), tuple(gone)
+    )
 
 
 def _second(lost: LostUse, second: ast.expr) -> Edit:

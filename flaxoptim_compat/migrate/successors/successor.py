@@ -126,8 +126,8 @@ def name_of_today(name: str | None) -> str:
     Args:
       name: such as ``jax.partial``.
     """
-    found = successor(name) if name else None
-    return found.dotted if found is not None else name or ""
+    known = successor(name) if name else None
+    return known.dotted if known is not None else name or ""
 
 
 def _known(name: str, inside: list[str]) -> Successor | None:

@@ -37,14 +37,14 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
       context: the comparison.
     """
     try:
-        return _found((first, second), context)
+        return _causes((first, second), context)
     except Exception as error:  # the user's code may run in the comparison, but not here
         text = f"The search for a cause failed: {type(error).__name__}: {error}"
         warnings.warn(text, RuntimeWarning, stacklevel=2)
         return ()
 
 
-def _found(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
+def _causes(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
     known = [legacy_side(each) for each in subjects]
     to_optax = None in known
     if known == [None, None]:

@@ -75,8 +75,8 @@ class Context:
 
     def gradients(self, params: Any, step: int) -> Any:
         """The gradients of a step, at the parameters of one side."""
-        given = self.grads.given(step, params)
-        return self.grads.of_step(params, params, step, given)[0]
+        inputs = self.grads.inputs_of(step, params)
+        return self.grads.of_step(params, params, step, inputs)[0]
 
     def subset(self, legacy: Legacy) -> Subset:
         """The parameters with which to search: of a large model, small ones that part.

@@ -55,7 +55,7 @@ class _Runner:
         """Do a step."""
         grads = jax.tree.unflatten(jax.tree.structure(self.params), jax.tree.leaves(grads))
         with compiled_steps(False):
-            self._carry = self._step(self._carry, grads, self._stepper.given(step))
+            self._carry = self._step(self._carry, grads, self._stepper.inputs_of(step))
 
 
 def fits(

@@ -118,9 +118,9 @@ class Trajectory:
             raise ParityError("A recording cannot be a baseline: give an optimizer to run.")
         if source.count is not None and source.count < self.steps:
             raise ParityError(f"There are gradients for {source.count} of {self.steps} steps.")
-        given = read_overrides(self.overrides, self.steps)
+        overrides = read_overrides(self.overrides, self.steps)
         params = starting_parameters(self.params, self.subject) if own.params is None else None
-        stepper = Stepper(own, params, given)
+        stepper = Stepper(own, params, overrides)
 
         def step(carry: Any, index: Any, inputs: Any) -> tuple[Any, Any]:
             before = own.params_of(carry)
@@ -133,7 +133,7 @@ class Trajectory:
         recording.state(state)
         for index in range(self.steps):
             before = own.params_of(carry)
-            inputs = {**stepper.given(index), **source.given(index, before)}
+            inputs = {**stepper.inputs_of(index), **source.inputs_of(index, before)}
             carry, grads = compiled(carry, np.int32(index), inputs)
             recording.gradients(state, grads, stepper.overrides_of(inputs))
             state = _recorded(own, carry)

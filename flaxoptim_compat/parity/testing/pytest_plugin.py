@@ -159,8 +159,8 @@ class Baselines:
         chosen = marker and (*marker.args, *marker.kwargs.values())
         folder, stem = here.parent / _FOLDER / here.stem, self._name_of_test()
         if chosen and (chosen[0].endswith(".npz") or "/" in chosen[0]):
-            given = here.parent / chosen[0]
-            folder, stem = given.parent, given.name.removesuffix(".npz")
+            named = here.parent / chosen[0]
+            folder, stem = named.parent, named.name.removesuffix(".npz")
         elif chosen:
             stem = _safe(chosen[0])
         return folder / f"{stem if name is None else f'{stem}-{_safe(name)}'}.npz"
