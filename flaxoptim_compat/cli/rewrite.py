@@ -236,7 +236,7 @@ def _write(
 
 def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator[str]:
     """The lines that say what to do now that files have changed."""
-    from flaxoptim_compat.migrate.formats.until_then import needs_run
+    from flaxoptim_compat.migrate.formats.account import needs_run
     from flaxoptim_compat.versions.that_need_run import that_need_run
 
     names = proof.names if proof is not None else []

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
+from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS
 from flaxoptim_compat.migrate.formats.old_comments import old_comments
 from flaxoptim_compat.migrate.formats.sentences import (
     asides,
@@ -25,6 +27,9 @@ _WIDTH = 100
 _ASIDES = 5
 _FILES = 8
 _CODES = 7
+# Names in strings; subclasses, which import their base from this package after a rewrite; calls of
+# install(); and code that needs TensorFlow.
+_WORKS_WITHOUT_RUN = frozenset({"FOC104", "FOC106", "FOC111", "FOC160"})
 
 
 def account(
@@ -107,3 +112,18 @@ def _findings(findings: list[ReportedFinding]) -> str:
         return "comments above places that are left"
     kinds = ", ".join(codes) if len(codes) <= _CODES else f"of {len(codes)} kinds"
     return f"{counted(len(findings), 'finding')} ({kinds})"
+
+
+def needs_run(report: RunReport) -> bool:
+    """True if a place that was left fails on today's versions, and works under ``run``.
+
+    Args:
+      report: the report of a rewrite.
+    """
+    untouched = any(file.off_limits and file.findings for file in report.files)
+    return untouched or any(
+        not each.code.startswith(OF_OPTIMIZERS)
+        and each.code not in _WORKS_WITHOUT_RUN
+        and each.what.partition(",")[0] not in GONE
+        for each in report.left
+    )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC164", "enable-omnistaging")
@@ -16,7 +16,7 @@ _NAMES = frozenset({"jax.config.enable_omnistaging", "jax.config.config.enable_o
 _WHAT = "jax.config.enable_omnistaging, gone since jax 0.3.15"
 
 
-def find(reading: Reading) -> Iterator[Found]:
+def find(reading: Reading) -> Iterator[FoundPlace]:
     """Calls of ``enable_omnistaging``, which are deleted where they are statements."""
     for use in reading.names.uses:
         if use.name not in _NAMES or isinstance(use.node, ast.alias):
@@ -26,7 +26,7 @@ def find(reading: Reading) -> Iterator[Found]:
         is_call = isinstance(call, ast.Call) and call.func is use.node and not call.args
         if is_call and isinstance(statement, ast.Expr):
             change = Change((without(reading.document, statement),), drops=(use.node,))
-            yield Found(use.node, _WHAT, "nothing", change)
+            yield FoundPlace(use.node, _WHAT, "nothing", change)
         elif isinstance(getattr(use.node, "ctx", None), ast.Load):
             reason = f"{_WHAT}: delete this, as omnistaging is always on"
-            yield Found(use.node, _WHAT, "nothing", reason=reason)
+            yield FoundPlace(use.node, _WHAT, "nothing", reason=reason)

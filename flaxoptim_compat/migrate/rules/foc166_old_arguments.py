@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_made_by, is_partial
 from flaxoptim_compat.migrate.successors.successor import name_of_today
@@ -60,7 +60,7 @@ class _Doubtful(Exception):
     """The call of today that does the same is not certain; the message says why."""
 
 
-def find(reading: Reading) -> Iterator[Found]:
+def find(reading: Reading) -> Iterator[FoundPlace]:
     """The calls that are an error today, each with the edits that make it valid."""
     for each in (*_of_functions(reading), *_of_attention(reading)):
         arguments = list(_arguments(each))
@@ -75,7 +75,7 @@ def find(reading: Reading) -> Iterator[Found]:
             except _Doubtful as why:
                 doubt = str(why)
         reason = "" if change else f"{what}{doubt and f', and {doubt}'}: write {each.row.today}"
-        yield Found(each.function, what, each.row.today, change, reason)
+        yield FoundPlace(each.function, what, each.row.today, change, reason)
 
 
 def _of_functions(reading: Reading) -> Iterator[_Called]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC171", "recurrent-cells", is_rewritten=False)
@@ -18,7 +18,7 @@ _CELLS = {
 _METHOD = ".initialize_carry"
 
 
-def find(reading: Reading) -> Iterator[Found]:
+def find(reading: Reading) -> Iterator[FoundPlace]:
     """The cells that are made without their features, and methods that are called on a class."""
     for use in reading.names.uses:
         call = reading.document.parents.get(use.node)
@@ -32,7 +32,7 @@ def find(reading: Reading) -> Iterator[Found]:
         if use.name.endswith(_METHOD):
             made = f"{source.removesuffix(_METHOD)}({_CELLS[cell]})"
             what = f"{source} is a method of a cell since flax 0.7.0"
-            yield Found(call.func, what, f"write {made}{_METHOD}(rng, input_shape)")
+            yield FoundPlace(call.func, what, f"write {made}{_METHOD}(rng, input_shape)")
         elif _CELLS[cell] == "features" and not has_features:
             what = f"{source}() takes the number of features since flax 0.7.0"
-            yield Found(call.func, what, f"write {source}(features)")
+            yield FoundPlace(call.func, what, f"write {source}(features)")

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.names import Names, NameUse
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.known_names import is_base
 
@@ -38,7 +38,7 @@ _INSTEAD = "flaxoptim_compat.optim"
 _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
 
 
-def find(code: str, reading: Reading) -> Iterator[Found]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The places that one of these rules is about; flaxoptim_compat serves most of the names."""
     if code != "FOC108":
         yield from (_named(reading, use) for use in _uses(reading).get(code, ()))
@@ -71,13 +71,13 @@ def _code(use: NameUse, names: Names) -> str:
     return "FOC103" if any(isinstance(each, ast.Call) for each in _parts(use.node)) else "FOC102"
 
 
-def _named(reading: Reading, use: NameUse) -> Found:
+def _named(reading: Reading, use: NameUse) -> FoundPlace:
     what = f"{use.name}, {_GONE}"
     instead = served(use.name)
     if instead is None:
         reason = f"flaxoptim_compat.optim has no {use.name.removeprefix('flax.optim.')}."
-        return Found(use.node, what, "code of your own", reason=reason)
-    return Found(use.node, what, instead, _change(reading, use, instead))
+        return FoundPlace(use.node, what, "code of your own", reason=reason)
+    return FoundPlace(use.node, what, instead, _change(reading, use, instead))
 
 
 def _change(reading: Reading, use: NameUse, instead: str) -> tuple[Edit, ...] | Change:
@@ -125,7 +125,7 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
         yield from _parts(node.args[0])  # getattr(flax, "optim")
 
 
-def _lookups(reading: Reading) -> Iterator[Found]:
+def _lookups(reading: Reading) -> Iterator[FoundPlace]:
     """The calls that look something up in flax.optim while the program runs."""
     for call in reading.names.lookups:
         function = call.func.id if isinstance(call.func, ast.Name) else ""
@@ -133,20 +133,20 @@ def _lookups(reading: Reading) -> Iterator[Found]:
         if function == "getattr":
             what = f"a name of {base} that is computed"
             reason = "Only the running program knows which optimizer this is."
-            yield Found(call, what, _INSTEAD, (), reason, only_shim=True)
+            yield FoundPlace(call, what, _INSTEAD, (), reason, only_shim=True)
         elif function == "hasattr" and is_of_flax_optim(base):
-            yield Found(call, f"a question for a name of {base}, {_GONE}", _INSTEAD, ())
+            yield FoundPlace(call, f"a question for a name of {base}, {_GONE}", _INSTEAD, ())
         elif function == "hasattr" and base == "flax":
             what = f"a question for flax.optim, {_GONE}"
             reason = f"{reading.document.source(call)} is False since flax 0.6.0."
-            yield Found(call, what, "nothing", reason=reason)
+            yield FoundPlace(call, what, "nothing", reason=reason)
         elif function not in ("hasattr", "setattr", "delattr"):
             what = f"an import of flax.optim by its name, {_GONE}"
             reason = "An import by a name in a string stays: import flaxoptim_compat.optim there."
-            yield Found(call, what, _INSTEAD, reason=reason)
+            yield FoundPlace(call, what, _INSTEAD, reason=reason)
 
 
-def _strings(reading: Reading) -> Iterator[Found]:
+def _strings(reading: Reading) -> Iterator[FoundPlace]:
     """The names of flax.optim in strings, which rewrite leaves."""
     for node, names in reading.names.strings:
         is_import = reading.document.parents[node] in reading.names.lookups
@@ -154,7 +154,7 @@ def _strings(reading: Reading) -> Iterator[Found]:
             what = f"{', '.join(names)} in a string, {_GONE}"
             instead = ", ".join(served(each) or "code of your own" for each in names)
             reason = "Only the program knows what this text is for."
-            yield Found(node, what, instead, reason=reason)
+            yield FoundPlace(node, what, instead, reason=reason)
 
 
 def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
@@ -170,7 +170,7 @@ def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
     return is_part and "sys.modules" in ast.unparse(around)
 
 
-def _stand_ins(reading: Reading) -> Iterator[Found]:
+def _stand_ins(reading: Reading) -> Iterator[FoundPlace]:
     """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
     nodes: list[ast.expr | ast.alias] = [use.node for use in _uses(reading).get("FOC108", ())]
     nodes += [node for node, _ in reading.names.strings if _is_in_modules_of_sys(reading, node)]
@@ -180,10 +180,10 @@ def _stand_ins(reading: Reading) -> Iterator[Found]:
     for node in nodes:
         instead = "nothing, once no code needs flax.optim"
         reason = "Delete this stand-in once no file uses flax.optim."
-        yield Found(node, "a stand-in for flax.optim", instead, reason=reason)
+        yield FoundPlace(node, "a stand-in for flax.optim", instead, reason=reason)
 
 
-def _subclasses(reading: Reading) -> Iterator[Found]:
+def _subclasses(reading: Reading) -> Iterator[FoundPlace]:
     """Each class with a base from ``flax.optim``, or from what serves it."""
     instead = "flaxoptim_compat.to_optax(definition) makes an optax transformation of it"
     reason = "The class has its own update rule: use flaxoptim_compat.to_optax."
@@ -195,32 +195,32 @@ def _subclasses(reading: Reading) -> Iterator[Found]:
                 assert isinstance(node, ast.ClassDef)
                 start = reading.document.offset(node.lineno, node.col_offset)
                 at = Span(start, reading.document.span(base)[1])
-                yield Found(at, f"a subclass of {name}", instead, (), reason, only_shim=True)
+                yield FoundPlace(at, f"a subclass of {name}", instead, (), reason, only_shim=True)
                 break
 
 
-def _installs(reading: Reading) -> Iterator[Found]:
+def _installs(reading: Reading) -> Iterator[FoundPlace]:
     """Each call of ``install``, and each magic of notebooks in its place."""
     instead = "nothing, once all files are rewritten"
     for use in reading.names.uses:
         if use.name == "flaxoptim_compat.install" and isinstance(use.node, ast.expr):
             call = reading.document.parents[use.node]
             if isinstance(call, ast.Call) and call.func is use.node:
-                yield Found(call, "flaxoptim_compat.install()", instead, ())
+                yield FoundPlace(call, "flaxoptim_compat.install()", instead, ())
     for line, magic in reading.document.magics.items():
         match = _MAGIC.fullmatch(magic)
         if match is not None:
             start = reading.document.offset(line, match.start(1))
-            yield Found(Span(start, start), match[1], instead, ())
+            yield FoundPlace(Span(start, start), match[1], instead, ())
 
 
-def _in_gin(reading: Reading) -> Iterator[Found]:
+def _in_gin(reading: Reading) -> Iterator[FoundPlace]:
     """Each name in a gin file; files of Python have none."""
     for each in gin.names_in(reading.document.text) if reading.document.is_gin else ():
         span = Span(each.start, each.end)
         edits = None if each.new is None else (Edit(*span, (each.new,)),)
         instead = served(each.name) or "code of your own"
-        yield Found(span, f"{each.name}, {_GONE}", instead, edits, each.reason)
+        yield FoundPlace(span, f"{each.name}, {_GONE}", instead, edits, each.reason)
 
 
 _BESIDE = {

@@ -10,7 +10,7 @@ from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import name_of_today
@@ -41,12 +41,12 @@ _WANT_NUMBERS = frozenset(
 _LISTS = (ast.List, ast.Tuple, ast.ListComp)
 
 
-def find(code: str, reading: Reading) -> Iterator[Found]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The lists that one of these rules is about."""
     yield from _arguments(reading) if code == "FOC163" else _indices(reading)
 
 
-def _arguments(reading: Reading) -> Iterator[Found]:
+def _arguments(reading: Reading) -> Iterator[FoundPlace]:
     """Lists given to functions of jax.numpy that take arrays only."""
     for use in reading.names.uses:
         name = name_of_today(use.name)
@@ -77,7 +77,7 @@ def _lists_in(call: ast.Call, arguments: list[str], today: Mapping[str, str]) ->
         yield from (each for each in nodes if isinstance(each, _LISTS))
 
 
-def _indices(reading: Reading) -> Iterator[Found]:
+def _indices(reading: Reading) -> Iterator[FoundPlace]:
     """Lists that are used as indices of arrays."""
     for node in reading.document.of_kind(ast.Subscript) if "[[" in reading.document.text else ():
         is_list = isinstance(node.slice, ast.List) and not any(map(_is_slice, node.slice.elts))
@@ -95,10 +95,10 @@ def _is_slice(node: ast.expr) -> bool:
 
 def _made(
     reading: Reading, node: ast.expr, what: str, instead: str, maker: str = "jax.numpy:asarray"
-) -> Found:
+) -> FoundPlace:
     span = Span(*reading.document.span(node))
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         return (Edit(*span, (f"{imports.name_of(maker, node)}(", span, ")")),)
 
-    return Found(node, what, instead, edits)
+    return FoundPlace(node, what, instead, edits)

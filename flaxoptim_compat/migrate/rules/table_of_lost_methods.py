@@ -11,7 +11,7 @@ from flaxoptim_compat.legacy.calls.of_jax import METHODS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 
@@ -34,12 +34,12 @@ _COLLECTIONS = frozenset(
 _NEW = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
 
 
-def find(code: str, reading: Reading) -> Iterator[Found]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The lost methods of arrays, or those of FrozenDicts."""
     yield from _of_arrays(reading) if code == "FOC167" else _of_dicts(reading)
 
 
-def _of_arrays(reading: Reading) -> Iterator[Found]:
+def _of_arrays(reading: Reading) -> Iterator[FoundPlace]:
     """Lost methods of evident arrays, and those that are known by their names."""
     if not _packages(reading) & {"flax", "jax"}:
         return
@@ -52,13 +52,13 @@ def _of_arrays(reading: Reading) -> Iterator[Found]:
         what = f"{row.old}, which arrays do not have any more"
         if is_array(reading, node.value):
             edits = functools.partial(_edits, reading, node, whole, row.today)
-            yield Found(whole, what, row.today, edits)
+            yield FoundPlace(whole, what, row.today, edits)
         elif node.attr in _ONLY_OF_ARRAYS and not _is_own_or_imported(reading, node.value):
             reason = f"{what}: if this is an array, write {row.today}"
-            yield Found(whole, what, row.today, reason=reason)
+            yield FoundPlace(whole, what, row.today, reason=reason)
 
 
-def _of_dicts(reading: Reading) -> Iterator[Found]:
+def _of_dicts(reading: Reading) -> Iterator[FoundPlace]:
     """The calls of methods that only the results of ``init`` and ``apply`` have."""
     if not _packages(reading) & {"flax", "jax"}:
         return
@@ -70,7 +70,7 @@ def _of_dicts(reading: Reading) -> Iterator[Found]:
         if _is_of_a_frozen_dict(reading, call, method):
             what = f"FrozenDict.{method.attr}, {_OF_DICTS[method.attr]}"
             today = f"flax.core.{method.attr}"
-            yield Found(
+            yield FoundPlace(
                 call, what, today, functools.partial(_edits, reading, method, call, f"{today}(x)")
             )
 

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.version_questions import is_for_another_version
 from flaxoptim_compat.migrate.successors.rearranged_calls import (
@@ -51,7 +51,7 @@ _IN_NN = tuple(f"{module}." for module in NN)
 _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
 
 
-def find(code: str, reading: Reading) -> Iterator[Found]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The names that one of these rules is about, each with its successor."""
     for use, lost in _lost_names(reading).get(code, ()):
         if isinstance(use.node, ast.alias):
@@ -144,18 +144,18 @@ def _beside_modules(reading: Reading, replacement: Successor | None) -> Successo
     return replacement._replace(today=served, imported=served)
 
 
-def _of_import(reading: Reading, alias: ast.alias, name: str, replacement: Successor) -> Found:
+def _of_import(reading: Reading, alias: ast.alias, name: str, replacement: Successor) -> FoundPlace:
     lacking = _lacking(reading, replacement, replacement.imported)
     if not replacement.today or lacking:
         reason = f"{replacement.what}: {lacking or replacement.instead}"
-        return Found(alias, replacement.what, replacement.instead, reason=reason)
+        return FoundPlace(alias, replacement.what, replacement.instead, reason=reason)
     cause = _stays_inside(reading, replacement)
     if cause:
-        return Found(alias, replacement.what, _shown(replacement), cause=cause)
+        return FoundPlace(alias, replacement.what, _shown(replacement), cause=cause)
     if alias.name == "*":
         instead = f"the names that you need from {replacement.instead}"
         reason = f"{replacement.what}, and the names of its * are not known: import {instead}"
-        return Found(alias, replacement.what, instead, reason=reason)
+        return FoundPlace(alias, replacement.what, instead, reason=reason)
     is_import = isinstance(reading.document.parents[alias], ast.Import)
     if is_import and alias.asname is None:
         today = name.partition(".")[0]  # the bound name; its uses are written anew
@@ -164,10 +164,12 @@ def _of_import(reading: Reading, alias: ast.alias, name: str, replacement: Succe
         today = f"{_dotted(replacement.imported)}{beyond}" if beyond else replacement.imported
     # The import of such a name goes where every use is written anew.
     instead = replacement.instead if replacement.old in REARRANGED else _shown(replacement)
-    return Found(alias, replacement.what, instead, Change(moves={alias: today}))
+    return FoundPlace(alias, replacement.what, instead, Change(moves={alias: today}))
 
 
-def _of_use(reading: Reading, use: NameUse, node: ast.expr, replacement: Successor) -> Found | None:
+def _of_use(
+    reading: Reading, use: NameUse, node: ast.expr, replacement: Successor
+) -> FoundPlace | None:
     part = _part(node, replacement.old.count(".") - use.name.count("."))
     if part is None:
         return None
@@ -176,10 +178,10 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, replacement: Success
     imported = bool(bound) and replacement.old.count(".") <= bound.count(".")
     lacking = _lacking(reading, replacement, replacement.today)
     if not replacement.today or lacking:
+        if imported:
+            return None
         reason = f"{replacement.what}: {lacking or replacement.instead}"
-        return (
-            None if imported else Found(part, replacement.what, replacement.instead, reason=reason)
-        )
+        return FoundPlace(part, replacement.what, replacement.instead, reason=reason)
     if replacement.old in REARRANGED and (use.way == "import" or not imported):
         rearranged = REARRANGED[replacement.old](lost)
         if rearranged is not None:
@@ -190,11 +192,10 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, replacement: Success
     if imported and today == replacement.today:
         return None  # the import says it, and the name stays
     was = _in_linen(reading, successor(bound))
-    says = was is not None and _dotted(was.imported) + replacement.old[len(bound) :] == _dotted(
-        today
-    )
-    if was is not None and says and not _stays_inside(reading, was):
-        return None  # the import of the module says it
+    if was is not None and not _stays_inside(reading, was):
+        name = _dotted(was.imported) + replacement.old[len(bound) :]
+        if name == _dotted(today):
+            return None  # the import of the module says it
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
@@ -203,12 +204,12 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, replacement: Success
     return _changed(lost, node, Rearranged(lost.span(part), shown, make))
 
 
-def _changed(lost: LostUse, node: ast.expr, rearranged: Rearranged) -> Found:
+def _changed(lost: LostUse, node: ast.expr, rearranged: Rearranged) -> FoundPlace:
     gone = {node, *rearranged.removed}
     uses = (use.node for use in lost.reading.names.uses if use.node in gone)
     drops = tuple(each for each in uses if isinstance(each, ast.expr))
     change = Change(rearranged.make, drops=drops, unless=node)
-    return Found(rearranged.span, lost.successor.what, rearranged.instead, change)
+    return FoundPlace(rearranged.span, lost.successor.what, rearranged.instead, change)
 
 
 def _stand_in(lost: LostUse) -> str:

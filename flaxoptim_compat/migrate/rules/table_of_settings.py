@@ -9,7 +9,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import gap_after_imports
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULES = (
@@ -40,7 +40,7 @@ _FREEZING = frozenset(
 )
 
 
-def find(code: str, reading: Reading) -> Iterator[Found]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The first place that needs the setting of a rule, unless the file names the setting."""
     setting, value, why = _SETTINGS[code]
     if setting in reading.document.text:
@@ -83,14 +83,14 @@ def _has_to_do_with_optimizers(reading: Reading) -> bool:
     return any(next(facts.of(code, reading.document), None) is not None for code in codes)
 
 
-def _set_once(reading: Reading, node: ast.expr, what: str, call: str, why: str) -> Found:
+def _set_once(reading: Reading, node: ast.expr, what: str, call: str, why: str) -> FoundPlace:
     """The place that needs a setting, with a call of the setting behind the imports."""
     gap = gap_after_imports(reading.document)
     if gap is None:
-        return Found(node, what, f"flax.{call}", reason=f"{what}: call flax.{call} first")
+        return FoundPlace(node, what, f"flax.{call}", reason=f"{what}: call flax.{call} first")
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         config = imports.name_of("flax:config", gap.following)
         return gap.edits(why, f"{config}{call.removeprefix('config')}")
 
-    return Found(node, what, f"flax.{call}", edits)
+    return FoundPlace(node, what, f"flax.{call}", edits)

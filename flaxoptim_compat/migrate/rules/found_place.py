@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 
 
-class Found(NamedTuple):
+class FoundPlace(NamedTuple):
     """A place that a rule found, which becomes a finding unless a comment forbids it.
 
     Args:
