@@ -27,7 +27,7 @@ class Subcommand(NamedTuple):
     """A subcommand: its summary, its arguments, and the function that runs it.
 
     Args:
-      summary: what it does, in a line.
+      summary: a line on what the subcommand does.
       add_arguments: adds its arguments to a parser.
       run: runs it, and returns the exit status.
     """

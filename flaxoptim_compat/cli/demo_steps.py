@@ -34,7 +34,7 @@ _FILLED_IN = " old_run new_run/checkpoint_200 "
 
 
 class Failure(Exception):
-    """A command of the demo did not do what it is there for."""
+    """A command of the demo ended with another exit status than it should."""
 
 
 def prepare(folder: Path) -> None:
@@ -104,7 +104,7 @@ def _run(
     """Show a command and run it, as a user would.
 
     Args:
-      folder: of the demo, in which it runs.
+      folder: the folder of the demo, in which the command runs.
       command: its text.
       status: the exit status that the command is to have.
       stdout: as for ``subprocess.run``; with None the user sees the output at once.

@@ -73,7 +73,7 @@ def disable(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Print what is active; the exit status is 1 if something conflicts."""
+    """Print the served names, the versions and conflicts; returns 1 if there are conflicts."""
     import platform
 
     from flaxoptim_compat.legacy import environment

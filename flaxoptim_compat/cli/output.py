@@ -1,4 +1,4 @@
-"""Printing what a subcommand found, and why it failed."""
+"""Printing the output of a subcommand, and its errors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _KEPT = "\n\t"
 
 
 def print_text(text: str, exact: bool = False) -> None:
-    """Print text on stdout; it is no error if nobody reads it to the end.
+    """Print text on stdout; a reader may stop before the end, as ``head`` does.
 
     Args:
       text: one line or more.
       exact: whether control characters stay what they are, for another program to read.
 
     Raises:
-      SystemExit: it cannot be written, because the disk is full.
+      SystemExit: the text cannot be written, as on a full disk.
     """
     try:
         print(text if exact else printable(text, _KEPT), flush=True)

@@ -65,7 +65,7 @@ def _reported(arguments: argparse.Namespace) -> int:
 
 
 def _replayed(arguments: argparse.Namespace, code: NamedCode, progress: Progress) -> Report:
-    """A recorded run beside NEW, which is given the same gradients."""
+    """The report of a recorded run against NEW, with the same gradients."""
     with Recording.open(arguments.recording) as recording:
         return compare(
             recording,
@@ -80,7 +80,7 @@ def _replayed(arguments: argparse.Namespace, code: NamedCode, progress: Progress
 
 
 def _compared(arguments: argparse.Namespace, code: NamedCode, progress: Progress) -> Report:
-    """OLD beside NEW, or beside what OLD is in the genuine flax.optim or in optax."""
+    """The report of OLD against NEW, or against OLD in the genuine flax.optim or in optax."""
     old, note = named_side(arguments.old, code), ""
     new, name = None, arguments.new
     if name is not None:

@@ -91,7 +91,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> RunReport:
-    """Read all files; if that takes more than a second, a line says how far it is."""
+    """The report of a run over all files; after a second, a bar shows how many are done."""
     from flaxoptim_compat.cli.progress import Progress
     from flaxoptim_compat.migrate.run import pipeline
 

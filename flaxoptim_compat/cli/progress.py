@@ -35,7 +35,7 @@ class Progress:
     """A bar on stderr of how much is done, which goes away in the end.
 
     Args:
-      unit: what is counted.
+      unit: the unit of the counts.
       delay: show nothing for so many seconds; work that is done by then needs no bar.
     """
 

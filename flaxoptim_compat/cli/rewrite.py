@@ -185,7 +185,7 @@ def _print_patch(report: RunReport) -> None:
 
 
 def _proof(commands: list[str]) -> Proof:
-    """Run the commands with the program as it is, and return the proof to go on with.
+    """The proof after its commands have run with the old program.
 
     Raises:
       VerificationError: a command fails.
@@ -295,7 +295,7 @@ def _has_old_numbers(command: str) -> bool:
 
 
 def _conversions(report: RunReport) -> Iterator[str]:
-    """The commands for the checkpoints that the program wrote as it was."""
+    """The lines with commands that convert checkpoints of the old program."""
     from flaxoptim_compat.migrate.run.reports import line_of
 
     commands = report.conversions

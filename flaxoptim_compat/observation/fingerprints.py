@@ -28,8 +28,8 @@ class Fingerprint(NamedTuple):
 
     Args:
       digest: the hash of its bytes.
-      dtype: its name.
-      shape: of the array.
+      dtype: the name of its dtype.
+      shape: the shape of the array.
       numbers: the array itself in double precision, or its sketch.
       largest: its largest absolute value.
     """

@@ -1,4 +1,4 @@
-"""Running a command with all Python processes that it starts observed."""
+"""The run of a command, with all Python processes that the command starts observed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The places of a program's text at which a run used optimizers, in a file and read from it.
+"""The uses of optimizers in a run: their places in the program, in a file and read from it.
 
-Each process writes a file of its own, one line for each place, the moment that it is first seen:
-a process that is killed has written all that it saw.
+Each process writes a file of its own, with a line for each use at the moment of its first time, so
+that a killed process has written all uses until then.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Position:
 
     Args:
       file: its absolute path.
-      line: where the expression begins; Python 3.10 knows no more than this.
-      end_line: where it ends; 0 if that is not known.
+      line: the line where the expression begins; Python 3.10 knows no more than this.
+      end_line: the line where it ends; 0 if that is not known.
       end_column: behind its last character, in bytes of UTF-8.
       digest: that of the text of the file, known once the use is read back.
     """
@@ -93,10 +93,10 @@ class Uses:
         return digest in self.files.get(file, ())
 
     def of_today(self, digests: Mapping[str, str]) -> Uses:
-        """The uses seen in files as they are now, and in those that have not been run since.
+        """The uses without those in files that were run again after a change.
 
         Args:
-          digests: of files, by their full paths.
+          digests: the digests of files now, by their full paths.
         """
         today = {file: text for file, text in digests.items() if self.is_of(file, text)}
 

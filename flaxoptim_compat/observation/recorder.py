@@ -423,7 +423,7 @@ def recording(folder: Path) -> Iterator[None]:
     """Observe this process for a block, as the processes of an observed command are.
 
     Args:
-      folder: where the file is to be.
+      folder: the folder of the file.
     """
     global _recorder
     from flax.training import train_state

@@ -204,7 +204,7 @@ def _moves(states: Sequence[ObservedState]) -> bool:
 def _without(
     states: Sequence[ObservedState], other_run: Sequence[ObservedState]
 ) -> list[ObservedState]:
-    """The states that the other run does not have, without those that are no trajectory's."""
+    """The states that the other run does not have, without those that belong to no trajectory."""
     known = {_key(state) for state in other_run}
     created = {(state.step, state.bits) for state in other_run}
     return [

@@ -52,7 +52,7 @@ class UseRecorder:
     """Writes the uses of optimizers in this process into a file.
 
     Args:
-      folder: where the file is to be.
+      folder: the folder of the file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -137,7 +137,7 @@ class UseRecorder:
         return Position(file, line or frame.f_lineno, end_line or 0, end_column or 0)
 
     def _beyond(self, frame: FrameType | None) -> FrameType | None:
-        """The first frame that is not between the program and what it asks for."""
+        """The first frame that is of the program, and not of a package in between."""
         while frame is not None and self._passes(frame.f_code.co_filename):
             frame = frame.f_back
         return frame

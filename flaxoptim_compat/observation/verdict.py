@@ -9,9 +9,9 @@ class Verdict(NamedTuple):
     """The reason why a rewrite must not stay.
 
     Args:
-      message: what happened, in a sentence.
+      message: a sentence on the failure.
       details: more lines below the message.
-      output: what a command printed.
+      output: the output of the command.
       is_of_command: whether the command failed; if not, its numbers differ.
     """
 

@@ -149,7 +149,7 @@ def recorded_optimizer(recording: Recording) -> Any:
     definition that are no numbers, such as a dtype: the caller compares the two.
 
     Args:
-      recording: of an optimizer of flax.optim.
+      recording: a recording of an optimizer of flax.optim.
 
     Returns:
       None where the recording does not say all that is needed: parameters without an optimizer, a

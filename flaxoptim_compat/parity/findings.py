@@ -27,7 +27,7 @@ class Track:
         not finite.
       distance: the farthest that a finite element of the first side has been from where it started.
       largest: the largest absolute value that a finite element of either side has had so far.
-      grown: how far one side comes from itself if all parameters and gradients are one unit in the
+      grown: the error of one side against itself, with all parameters and gradients one unit in the
         last place off; None if that was not tried.
     """
 
@@ -125,7 +125,7 @@ class Findings:
       causes: the known mistakes that together explain the parting; empty if none do.
       loop: ``open`` where both sides were given the same gradients, ``closed`` where each side's
         gradients were taken at its own parameters.
-      notes: what the reader ought to know, such as moments that only one side has.
+      notes: sentences for the reader, such as on moments that only one side has.
       versions: the versions of jax and other packages, and the device.
     """
 

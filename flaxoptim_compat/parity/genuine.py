@@ -44,7 +44,7 @@ def _module_or_problem() -> ModuleType | str | None:
 
 @functools.cache
 def _loaded(place: str) -> ModuleType | str:
-    """The module, or why it does not run."""
+    """The module, or the reason why it does not run."""
     try:
         return _run(place)
     except Exception as error:

@@ -48,7 +48,7 @@ class Gradients:
 
         Args:
           first: the parameters of the first side.
-          second: those of the second.
+          second: the parameters of the second side.
           step: the number of the step, from 0.
           inputs: the result of ``inputs_of`` for the step.
         """

@@ -148,7 +148,7 @@ class Lockstep:
           carry: the carries of both sides so far.
           begin: the arrays of the first side at the start.
           first: the number of the first step to do.
-          last: that of the step after the last one.
+          last: the number of the step after the last one.
           inputs: trees whose leaves have as many entries as there can be steps, one for each.
         """
 

@@ -26,8 +26,8 @@ class Match(NamedTuple):
       leaf: the path of the parameter.
       quantity: ``parameter``, or the name of a moment.
       names: the names of the quantity on the two sides.
-      shape: of the array.
-      dtype: the coarser one of the two sides'.
+      shape: the shape of the array.
+      dtype: the coarser dtype of the two sides.
     """
 
     row: int

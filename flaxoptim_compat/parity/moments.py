@@ -50,7 +50,7 @@ def moments_in(state: Any, params: Any) -> dict[str, Moment]:
     dataclass of such arrays, for each parameter. Counts are no moments.
 
     Args:
-      state: of flax.optim, of optax, or anything else made of containers and arrays.
+      state: a state of flax.optim, of optax, or of other containers and arrays.
       params: anything with the structure of the parameters.
     """
     treedef: Any = jax.tree.structure(thaw(params))
@@ -97,7 +97,7 @@ def _add(moments: dict[str, Moment], name: str, moment: Moment, count: int) -> N
 
 
 def _like_params(node: Any, treedef: Any, name: Name) -> Iterator[tuple[Name, list[Any]]]:
-    """The subtrees that have a value for each parameter, and what they are called."""
+    """The subtrees that have a value for each parameter, each with its name."""
     try:
         leaves = treedef.flatten_up_to(node)
     except (ValueError, TypeError):
@@ -172,7 +172,7 @@ def _fields(leaf: Any, name: Name) -> Iterator[tuple[Name, Any]]:
 
 @cache
 def _optax_names() -> dict[frozenset[str], dict[str, str]]:
-    """{fields of a legacy per-parameter state: {field: what optax calls it}}."""
+    """{fields of a legacy per-parameter state: {field: its name in optax}}."""
     by_fields = {}
     for kind in KINDS:
         formula: Chain = kind.formula

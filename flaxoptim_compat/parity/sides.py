@@ -57,7 +57,7 @@ def side(subject: Any) -> Side:
     """The side that an argument of ``compare`` stands for.
 
     Raises:
-      ParityError: it is none of the things that can be compared.
+      ParityError: the subject is nothing that can be compared.
     """
     if isinstance(subject, Recording):
         return _recorded(subject)

@@ -107,7 +107,7 @@ class Matrix:
       rows: one for each.
       steps: how many steps were done.
       reference: the flax.optim that the others are compared with, in words.
-      versions: of jax and the like, and the device.
+      versions: the versions of jax and other packages, and the device.
     """
 
     rows: tuple[SurveyRow, ...]

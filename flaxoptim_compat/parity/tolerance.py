@@ -75,7 +75,7 @@ class Tolerance:
         Args:
           distance: the farthest that an element has been from its start.
           largest: the largest value so far.
-          dtype: of the array.
+          dtype: the dtype of the array.
           grown: the size to which errors of one unit in the last place have grown.
           first: how many steps had been done at the first entry of the series.
         """

@@ -12,7 +12,7 @@ from flaxoptim_compat.printable import one_line
 
 
 class Span(NamedTuple):
-    """A piece of the text, with the changes that are made inside of it."""
+    """A piece of the text, in which edits apply."""
 
     start: int
     end: int

@@ -17,7 +17,7 @@ class Outcome(NamedTuple):
 
     Args:
       written: the files that are new now: all or none.
-      failed: those that could not be written, and why.
+      failed: the files that could not be written, and why.
     """
 
     written: list[Path]
@@ -38,9 +38,9 @@ class VerificationError(Exception):
     """The files are as they were; the message says why.
 
     Args:
-      message: what happened.
-      output: what the command printed.
-      is_after: whether it failed with the new files, and not with the old ones already.
+      message: the reason.
+      output: the output of the command.
+      is_after: whether the command failed with the new files, and not with the old ones already.
     """
 
     def __init__(self, message: str, output: str, is_after: bool) -> None:

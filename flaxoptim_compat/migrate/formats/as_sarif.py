@@ -25,7 +25,7 @@ def as_sarif(report: RunReport, rules: Mapping[str, Rule]) -> str:
 
     Args:
       report: the report of the run.
-      rules: by their codes.
+      rules: the rules by their codes.
     """
     order = {code: number for number, code in enumerate(rules)}
     home = urls().get("Documentation") or urls().get("Repository")

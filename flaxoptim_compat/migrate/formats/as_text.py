@@ -59,7 +59,7 @@ def as_text(report: RunReport, rules: Mapping[str, Rule], rewrite: str) -> Itera
 
     Args:
       report: the report of the run.
-      rules: by their codes.
+      rules: the rules by their codes.
       rewrite: the command that rewrites what was scanned, without ``--to``.
     """
     yield number_of_findings(report), _HEADING
@@ -309,7 +309,7 @@ def as_statistics(report: RunReport, rules: Mapping[str, Rule]) -> Iterator[str]
 
     Args:
       report: the report of the run.
-      rules: by their codes.
+      rules: the rules by their codes.
     """
     if report.findings:
         yield from _kinds(report, rules)

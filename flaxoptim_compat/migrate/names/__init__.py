@@ -1,1 +1,1 @@
-"""The names in a file, and what they refer to."""
+"""The names in a file, and the modules and objects that they refer to."""

@@ -22,7 +22,7 @@ _MOST_TOGETHER = 1_000
 
 
 class ProgramFile(NamedTuple):
-    """One file of the program, with what is known of it so far.
+    """One file of the program, with its mentions and imports as far as they are known.
 
     Args:
       file: the file.

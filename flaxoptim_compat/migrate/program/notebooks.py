@@ -35,11 +35,11 @@ class RawCell(NamedTuple):
     """The source of a code cell, which is one string or a list of them.
 
     Args:
-      number: of the cell in the notebook, from 1.
-      start: where the string or list starts.
-      end: where it ends.
-      pieces: its strings.
-      is_list: whether it is a list.
+      number: the number of the cell in the notebook, from 1.
+      start: the offset at which the string or list starts in the JSON.
+      end: the offset at which it ends.
+      pieces: the strings.
+      is_list: whether the source is a list.
     """
 
     number: int

@@ -63,7 +63,7 @@ RECOGNISES = Recognises(nodes=[(ast.Call, _uses)])
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each name in a string, and why it stays."""
+    """Each name in a string by which an attribute of an optimizer is read."""
     what = "the name of something that an optimizer has"
     instead = "the name that a TrainState has, with a dot"
     yield from findings(reading, RULE.code, what, instead, lambda use, unit, imports: ())

@@ -63,7 +63,7 @@ def analyse(
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
       elsewhere: whether unconnected files of the program name flax.optim.
-      targets: those whose edits are wanted.
+      targets: the targets whose edits are wanted.
       releases: the versions that the result is for.
       evidence: the observations of a run.
     """
@@ -119,7 +119,7 @@ def analyse_alone(
     Args:
       document: the file.
       ignored: for each line the codes that are not wanted; "" stands for all.
-      targets: those whose edits are wanted.
+      targets: the targets whose edits are wanted.
       releases: the versions that the result is for.
     """
     reading = Reading(document, Names(document), ignored, releases=releases)

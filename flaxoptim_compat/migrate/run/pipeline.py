@@ -41,7 +41,7 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
 
     Args:
       paths: files and folders.
-      task: what the run is to do.
+      task: the options of the run.
       progress: is told how many files are done, of how many, and what is read next.
     """
     files = FoundFiles(paths, task.settings.is_excluded)

@@ -48,7 +48,7 @@ class Spot(NamedTuple):
 
     Args:
       path: the file.
-      place: where in it.
+      place: the place in the file.
     """
 
     path: Path
@@ -59,7 +59,7 @@ class UnitReport(NamedTuple):
     """Optimizers that become TrainStates together, or stay together.
 
     Args:
-      made: where they are made.
+      made: the places where they are made.
       held: the places that keep them from becoming TrainStates, in the order of the files.
       reason: why the first of these places does; "" if the optimizers become TrainStates.
       joined: the places that may use any of them, if these are why they stay together.

@@ -73,7 +73,7 @@ def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> boo
 
 
 def _assigned(reading: Reading, node: ast.Name) -> Sequence[ast.expr | None]:
-    """The values that a name gets in its function; None for what is not a plain assignment."""
+    """The values that a name gets in its function; None for each that is no plain assignment."""
     return _bindings(reading, reading.document.variables_of(node)).get(node.id, ())
 
 

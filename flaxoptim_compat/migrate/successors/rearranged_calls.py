@@ -240,7 +240,7 @@ def _is_idle(node: ast.expr) -> bool:
 
 
 def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> Rearrangement:
-    """Write a negative number, in parentheses where an operator would take a part of it."""
+    """The change to a number, in parentheses where an operator would bind to a part of it."""
 
     def rearrange(lost: LostUse) -> Rearranged | None:
         if isinstance(lost.parent, ast.MatchValue):

@@ -41,7 +41,7 @@ class Recording:
       names: the paths of the parameters, such as ``dense/kernel``, in the order of their leaves.
       definition: the class and the numeric hyper-parameters that were recorded; empty where
         parameters without an optimizer were.
-      versions: of jax and the like, and the device, there.
+      versions: the versions of jax and other packages, and the device, on that machine.
       overrides: for each hyper-parameter that was given at the updates, an array with all values.
     """
 

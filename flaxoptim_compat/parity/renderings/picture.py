@@ -63,7 +63,7 @@ _SETTINGS: Any = {
 
 
 class Curve(NamedTuple):
-    """The error of an array, or what is allowed for it, at each step or each part of the steps.
+    """The error of an array, or the allowed error, at each step or each part of the steps.
 
     Args:
       kind: the key of its style.

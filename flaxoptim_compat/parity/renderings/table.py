@@ -1,4 +1,4 @@
-"""A report as text: what a terminal shows, and what a failing test prints."""
+"""A report as text, for a terminal and for the message of a failing test."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def assert_same_trajectory(
         ``trial.gradients``, if None.
       steps: how many steps to do; of a list or recording, at most all that it has.
       overrides: see ``compare``.
-      tolerance: how far apart they may be; 0 demands every bit.
+      tolerance: how far apart the two sides may be; 0 demands every bit.
       loop: see ``compare``.
 
     Returns:

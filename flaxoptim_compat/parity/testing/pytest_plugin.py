@@ -92,7 +92,7 @@ class Baselines:
     """The baselines of one test: call it with an optimizer.
 
     Args:
-      request: that of the fixture.
+      request: the request of the fixture.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
