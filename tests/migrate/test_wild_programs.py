@@ -82,6 +82,7 @@ KEEP_DEFINITIONS = {
     "by_name.py",
     "careful.py",
     "evaluated.py",
+    "handed_in.py",
     "left/assigned.py",
     "made_by_hand.py",
     "mixed_steps.py",
@@ -89,6 +90,8 @@ KEEP_DEFINITIONS = {
     "moments.py",
     "other_rates.py",
     "own_class.py",
+    "resumed.py",
+    "several.py",
     "starred.py",
     "without_rates.py",
 }

@@ -73,7 +73,7 @@ def rewritten(
 
 def rewritten_parts(
     text: str,
-    injected: Sequence[Mapping[str, str]] = (),
+    injected: Sequence[str] = (),
 ) -> str:
     """The text with its last MultiOptimizer in optax."""
     each = document(text)
@@ -81,12 +81,11 @@ def rewritten_parts(
     found = pairs(call)
     assert not isinstance(found, Refused), found
     parts = []
-    for index, (traversal, node) in enumerate(found):
+    for traversal, node in found:
         assert isinstance(traversal, ast.Call)
         optimizer = read(node)
         assert isinstance(optimizer, Bound), optimizer
-        names = injected[index] if injected else {}
-        parts.append(Part(traversal.args[0], optimizer, injected=names))
+        parts.append(Part(traversal.args[0], optimizer, injected))
     new = partition(parts, each, NAMES.__getitem__)
     return apply_edits(text, laid_out(each, [Edit(*each.span(call), new)]))
 

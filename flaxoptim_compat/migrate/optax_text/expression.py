@@ -131,14 +131,14 @@ class Expression:
     def chain(
         self,
         bound: Bound,
-        names: Mapping[str, str],
+        names: Collection[str],
         injecting: Injecting | None,
     ) -> ast.expr:
         """The expression for a call.
 
         Args:
           bound: the call.
-          names: the injected hyper-parameters, and their names in the lambda.
+          names: the injected hyper-parameters.
           injecting: the lambda that the expression will stand in; None if in none.
         """
         terms: dict[str, Any] = {}
@@ -148,7 +148,7 @@ class Expression:
                 assert bound.inner is not None
                 terms["inner"] = self.chain(bound.inner, names, injecting)
             elif name in names:
-                terms[name] = Term(ast.Name(names[name]))
+                terms[name] = Term(ast.Name(name))
             elif given is not None and not given.is_literal:
                 terms[name] = Term(self._given(given.node, name, injecting))
             elif name == DECAY and self._states_decay and not (given and given.value):

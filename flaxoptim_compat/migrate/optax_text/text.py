@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from flaxoptim_compat.formula_text import stages
 from flaxoptim_compat.migrate.editing.edits import Fragments
@@ -48,12 +48,11 @@ def chain(
 def _of_call(expression: Expression, bound: Bound, injected: Collection[str]) -> ast.expr:
     """The expression for one call, with the injection of hyper-parameters around it."""
     if not injected:
-        return expression.chain(bound, {}, None)
+        return expression.chain(bound, (), None)
     injecting = expression.injecting()
     for name in injected:
         injecting.dynamic(name, expression.start(bound, name))
-    names = {name: name for name in injected}
-    return injecting.around(expression.chain(bound, names, injecting))
+    return injecting.around(expression.chain(bound, injected, injecting))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -63,14 +62,12 @@ class Part:
     Args:
       selects: the function in the ``ModelParamTraversal``.
       optimizer: the constructor call, or an optax expression.
-      injected: hyper-parameters that are given with each step, and their names in
-        ``opt_state.hyperparams``: if they have their own names, those of all parts stand at the
-        top, else each part has its own.
+      injected: hyper-parameters that are given with each step.
     """
 
     selects: ast.expr
     optimizer: Bound | Fragments
-    injected: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    injected: Sequence[str] = ()
 
 
 def partition_refusal(parts: Sequence[Part]) -> str:
@@ -78,12 +75,13 @@ def partition_refusal(parts: Sequence[Part]) -> str:
     for part in parts:
         reason = _filter_refusal(part.selects)
         if not reason and isinstance(part.optimizer, Bound):
-            reason = refusal(part.optimizer, [*part.injected])
+            reason = refusal(part.optimizer, part.injected)
         if reason:
             return reason
     calls = [acting(part.optimizer) for part in parts if isinstance(part.optimizer, Bound)]
-    filters = [part for part in parts if _filter_acts(part.selects)]
-    if any(calls) and (filters or (len(list(filter(None, calls))) > 1 and _injects(parts))):
+    filters = any(_filter_acts(part.selects) for part in parts)
+    injects = any(part.injected for part in parts)
+    if any(calls) and (filters or (len(list(filter(None, calls))) > 1 and injects)):
         return "several of its arguments are computed by calls, whose order would be another one"
     return ""
 
@@ -101,17 +99,6 @@ def _filter_acts(node: ast.expr) -> bool:
     if isinstance(node, ast.Lambda):
         return any(may_act(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each)
     return may_act(node)
-
-
-def _injects(parts: Sequence[Part]) -> bool:
-    return any(part.injected for part in parts)
-
-
-def _inject_each(parts: Sequence[Part]) -> bool:
-    """True if each of several parts has its own hyper-parameters, under their usual names."""
-    return len(parts) > 1 and all(
-        name == called for part in parts for name, called in part.injected.items()
-    )
 
 
 def partition(
@@ -137,12 +124,11 @@ def partition(
     if reason:
         raise ValueError(reason)
     expression = Expression(document, name_of, plain, states_decay)
-    injecting = expression.injecting() if _injects(parts) and not _inject_each(parts) else None
-    if injecting is not None:
-        for part in parts:
-            for parameter, name in part.injected.items():
-                if isinstance(part.optimizer, Bound):
-                    injecting.dynamic(name, expression.start(part.optimizer, parameter))
+    # Each of several parts has its own hyper-parameters; those of a single one stand at the top.
+    injecting = expression.injecting() if len(parts) == 1 and parts[0].injected else None
+    if injecting is not None and isinstance(parts[0].optimizer, Bound):
+        for name in parts[0].injected:
+            injecting.dynamic(name, expression.start(parts[0].optimizer, name))
     keys = [stages.label_of(index) for index, _ in enumerate(parts)]
     optimizers: list[ast.expr] = []
     for part in parts:

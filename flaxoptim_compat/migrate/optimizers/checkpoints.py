@@ -94,10 +94,9 @@ def restores(points_to: PointsTo, call: ast.Call) -> bool:
 
 def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
     option = "" if unit.overrides else " --rate fixed"
-    stays = unit.keeps({site})
     definition = _definition(points_to, unit, site)
-    if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:
-        return f"{_STAYS}{option}" if stays else _BY_NAME
+    if definition is None or {*unit.overrides} - {RATE}:
+        return f"{_STAYS}{option}" if unit.definition_stays else _BY_NAME
     if RATE in unit.overrides:
         # Every step gives one: train.py and eval.py, which has another, share a checkpoint.
         _remove_rates(definition)
@@ -130,10 +129,10 @@ def _is_of(points_to: PointsTo, create: ast.Call, site: Site) -> bool:
 
 def _single(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
     bound = bound_of(points_to, site)
-    return None if isinstance(bound, Refused) else _called(bound, unit, unit.keeps({site}))
+    return None if isinstance(bound, Refused) else _called(bound, unit)
 
 
-def _called(bound: Bound, unit: Unit, stays: bool) -> ast.expr:
+def _called(bound: Bound, unit: Unit) -> ast.expr:
     """The constructor call, with ``...`` for values that only the program knows.
 
     A definition that stays makes its TrainState when the program runs, and leaves a weight decay
@@ -145,13 +144,13 @@ def _called(bound: Bound, unit: Unit, stays: bool) -> ast.expr:
             arguments[name] = ast.Constant(given.value)
         elif name not in {RATE, DTYPE, *INTEGERS}:
             # Of these three the state has the same structure whatever they are.
-            decides = stays and name == DECAY
+            decides = unit.definition_stays and name == DECAY
             arguments[name] = ast.Name("VALUE") if decides else ast.Constant(...)
     decay = bound.arguments.get(DECAY)
     has_none = decay is None or (decay.is_literal and not decay.value)
     if unit.states_decay and has_none and DECAY in BY_NAME[bound.name].hyper_params:
         arguments[DECAY] = ast.Constant(...)
-    inner = [] if bound.inner is None else [_called(bound.inner, unit, stays)]
+    inner = [] if bound.inner is None else [_called(bound.inner, unit)]
     return syntax.called(f"optim.{bound.name}", *inner, **arguments)
 
 

@@ -6,22 +6,17 @@ import ast
 import dataclasses
 from collections.abc import Iterator, Sequence
 
-from flaxoptim_compat.catalogue import PLAIN, RATE
+from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import (
     focus_of,
     is_certain,
     own_state,
-    why_no_focus,
     why_no_text,
 )
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
-    PartRates,
     filters_of,
     inner_definitions,
-    is_inline,
-    part_rates,
 )
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import decay_differs
 from flaxoptim_compat.migrate.optimizers.targets import (
@@ -35,7 +30,6 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import (
     RUN_TO_KNOW,
     STEPS,
-    Sites,
     Use,
     is_spelled_out,
 )
@@ -62,74 +56,31 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
       points_to: what is known of the program.
       unit: the unit, whose fields are set.
     """
-    evidence = points_to.evidence
-    unit.is_reached = any(map(evidence.has_reached, unit.sites))
+    unit.is_reached = any(map(points_to.evidence.has_reached, unit.sites))
     if unit.is_reached:
         # To an annotation no run comes.
         executed = (each for each in unit.uses if each.code != "FOC209")
-        unit.inferred = [each for each in executed if not evidence.shows(each.node)]
-        unit.problems = list(_used_elsewhere(evidence, unit))
-        if unit.problems:
-            return
-    elif points_to.gave_up:
-        unit.problems = [dataclasses.replace(each, problem=_TOO_MUCH) for each in unit.uses[:1]]
-        return
-    unknown = [use for use in unit.uses if use.sites == {None}]
-    not_called = [each for each in unit.uses if each.code == "FOC202" and each.problem]
-    is_made = any(each.code == "FOC202" and not each.problem for each in unit.uses)
-    if unknown and not_called and not is_made:
-        unit.problems = not_called
-        return
-    if unknown and not (unit.sites and is_made):
-        # Where it is made of a definition that comes from elsewhere is the line to change.
-        made = [each for each in unknown if each.code == "FOC202"]
-        problem = _DEFINED_ELSEWHERE if made else _MADE_ELSEWHERE
-        unit.problems = [dataclasses.replace((made or unknown)[0], problem=problem)]
-        return
-    unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
-    unit.problems = [each for each in unit.problems if each.code != "FOC201"]
-    unit.problems += _may_not_average(unit)
-    unit.problems += [
-        dataclasses.replace(each, problem=WHOLE_NUMBERS)
-        for each in unit.uses
-        if each.code == "FOC202" and has_whole_numbers(points_to, each)
-    ]
-    unit.problems += [
-        dataclasses.replace(each, problem=reason)
-        for each in unit.uses
-        if each.code == "FOC202" and (reason := _own_state(points_to, each))
-    ]
+        unit.inferred = [each for each in executed if not points_to.evidence.shows(each.node)]
+    unit.problems = _problems(points_to, unit)
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.problems.sort(key=lambda each: (order[each.document], each.start))
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
     unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
-    unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.partial = _of_some(points_to, unit)
-    unit.bridged += [each for each in unit.partial if each not in unit.bridged]
-    unit.states_decay = any(
-        each.code == "FOC215" and decay_differs(points_to, each.sites) for each in unit.uses
-    )
-    unit.part_rates = None if unit.partial else _part_rates(points_to, unit)
-    if unit.part_rates is not None:
-        unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
-        return
-    steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
+    unit.bridged = [each for each in unit.uses if each.problem or each in unit.partial]
+    unit.bridged = [each for each in unit.bridged if each.bridge]
     unit.lacking = _lacking(points_to, unit)
+    steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
     steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
-    new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
-    if unit.overrides or new_steps:
-        names = points_to.parameter_names(unit.documents)
-        unit.ambiguous = names.intersection(unit.overrides)
-        if new_steps and ("count" in names or not _counts_at_top(unit)):
-            unit.bridged += new_steps
-    unit.definition_stays = _why_definition_stays(points_to, unit)
-    if unit.definition_stays and (staying := _staying_alone(points_to, unit)):
-        unit.staying, unit.definition_stays = staying, ""
+    if unit.overrides:
+        unit.ambiguous = points_to.parameter_names(unit.documents).intersection(unit.overrides)
+    unit.definition_stays = next(_why_definition_stays(points_to, unit), "")
+    shared = [each for each in unit.uses if each.code == "FOC215"]
+    unit.states_decay = any(decay_differs(points_to, each.sites) for each in shared)
     if unit.definition_stays:
-        unit.bridged += [each for each in new_steps if each not in unit.bridged]
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
         steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
@@ -139,12 +90,40 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
             steps = []
         unit.overrides = _given(steps)
         unit.problems = _start_differently(unit)
-    if unit.states_decay and (unit.definition_stays or unit.staying):
         unit.problems += [
             dataclasses.replace(each, problem=_OTHER_DECAY)
-            for each in unit.uses
-            if each.code == "FOC215" and decay_differs(points_to, each.sites)
+            for each in shared
+            if decay_differs(points_to, each.sites)
         ]
+
+
+def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
+    """The uses that keep a unit from being rewritten, each with the reason."""
+    if unit.is_reached:
+        if elsewhere := list(_used_elsewhere(points_to.evidence, unit)):
+            return elsewhere
+    elif points_to.gave_up:
+        return [dataclasses.replace(each, problem=_TOO_MUCH) for each in unit.uses[:1]]
+    unknown = [use for use in unit.uses if use.sites == {None}]
+    creates = [each for each in unit.uses if each.code == "FOC202"]
+    is_made = not all(each.problem for each in creates)
+    if unknown and not (unit.sites and is_made):
+        if creates and not is_made:
+            return creates
+        # Where it is made of a definition that comes from elsewhere is the line to change.
+        made = [each for each in creates if each in unknown]
+        problem = _DEFINED_ELSEWHERE if made else _MADE_ELSEWHERE
+        return [dataclasses.replace((made or unknown)[0], problem=problem)]
+    found = [
+        each for each in unit.uses if each.problem and not each.bridge and each.code != "FOC201"
+    ]
+    found += _may_not_average(unit)
+    for each in creates:
+        if has_whole_numbers(points_to, each):
+            found.append(dataclasses.replace(each, problem=WHOLE_NUMBERS))
+        if reason := _own_state(points_to, each):
+            found.append(dataclasses.replace(each, problem=reason))
+    return found
 
 
 def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:
@@ -177,7 +156,7 @@ def _own_state(points_to: PointsTo, create: Use) -> str:
 
 def _of_some(points_to: PointsTo, unit: Unit) -> list[Use]:
     """The steps of parts that may have no gradients of the rest: optimizers take these."""
-    if not _focuses(unit) and all(each.name != "MultiOptimizer" for each in unit.sites):
+    if not _selects(unit):
         return []
     steps = [each for each in unit.uses if each.code in STEPS and each.bridge == "returns"]
     return [each for each in steps if may_be_partial(points_to, each)]
@@ -197,48 +176,6 @@ _MAY_AVERAGE = (
 )
 
 
-def _part_rates(points_to: PointsTo, unit: Unit) -> PartRates | None:
-    """The rates of the parts, if they are all that keeps the unit from being optax."""
-    sites = [each for each in unit.sites if each.name == "MultiOptimizer"]
-    steps = [each for each in unit.uses if each.code in STEPS]
-    others = [each for each in unit.uses if each.code in ("FOC201", "FOC214")]
-    rest = [each for each in unit.bridged if each not in steps and each not in others]
-    sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
-    if len(sites) != 1 or rest or sets_step or _focuses(unit) or _why_other_paths(points_to, unit):
-        return None
-    read = pairs(sites[0].node)
-    # A part that has a name is written where it gets it, and knows of no other names.
-    if isinstance(read, Refused) or not all(is_inline(points_to, each) for _, each in read):
-        return None
-    found = part_rates(points_to, sites[0], steps, others)
-    if found is None or why_no_text(points_to, sites[0], (), found.names):
-        return None
-    return found
-
-
-def _sets_step(use: Use) -> bool:
-    """True if a use replaces the step, or is the inner call in which that is done."""
-    call = use.node
-    return isinstance(call, ast.Attribute) or (
-        isinstance(call, ast.Call) and any(each.arg == "state" for each in call.keywords)
-    )
-
-
-def _counts_at_top(unit: Unit) -> bool:
-    """True if optax counts the steps where ``tree_set`` finds the count.
-
-    It does not look into the state of ``inject_hyperparams``, which has a count of its own, and
-    it fails where nothing counts.
-    """
-    counting = all(each.name in _COUNTING for each in unit.sites)
-    return counting and not unit.overrides and not _focuses(unit)
-
-
-_COUNTING = frozenset(
-    row.name for row in PLAIN if all("count" in " ".join(each) for each in row.optax_states)
-)
-
-
 def _given(steps: Sequence[Use]) -> tuple[str, ...]:
     return tuple(sorted({name for use in steps for name in use.overrides}))
 
@@ -252,15 +189,6 @@ def _bridge_some(unit: Unit, steps: Sequence[Use]) -> list[Use]:
         return list(steps)
     unit.bridged += steps
     return []
-
-
-_BRIDGED = {
-    "FOC205": "Only some steps of the optimizer are given a hyper-parameter.",
-    "FOC207": "The program replaces the step of the optimizer.",
-}
-
-
-_OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for the others."
 
 
 def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
@@ -283,7 +211,7 @@ def _start_differently(unit: Unit) -> list[Use]:
 
     In a loop of jax, those that come out of it must have the same one as those that go in.
     """
-    back = [each for each in unit.uses if each.code == "FOC202" and unit.keeps(each.sites)]
+    back = [each for each in unit.uses if each.code == "FOC202"]
     back += [each for each in unit.bridged if each.bridge == "returns"]
     with_rate = frozenset[Site | None]().union(
         *(each.sites for each in back if not unit.lacks(each))
@@ -384,78 +312,43 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
     return found
 
 
-def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
-    return next((reason for _, reason in _why_they_stay(points_to, unit)), "")
-
-
-def _why_they_stay(points_to: PointsTo, unit: Unit) -> Iterator[tuple[Sites, str]]:
-    """The definitions that cannot become optax, in groups, and the reason for each group."""
-    everything = frozenset[Site | None](unit.sites)
+def _why_definition_stays(points_to: PointsTo, unit: Unit) -> Iterator[str]:
+    """The reasons why the definitions of a unit cannot become optax."""
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
-            yield use.sites, _why_kept_by(use, unit)
+            reason = _OF_SOME if use in unit.partial else use.problem or _OF_SOME_STEPS
+            yield f"In {use.document.place(use.node)}: {reason}"
     creates = [use for use in unit.uses if use.code == "FOC202"]
     made = frozenset[Site | None]().union(*(use.sites for use in creates))
     made = made.union(*(inner_definitions(points_to, site) for site in unit.sites))
-    if everything - made:
-        yield (
-            everything - made,
-            f"The text does not show who makes an optimizer of this definition. {RUN_TO_KNOW}",
-        )
+    if {*unit.sites} - made:
+        yield f"The text does not show who makes an optimizer of this definition. {RUN_TO_KNOW}"
     for use in creates:
         if reason := why_refused(points_to, use):
             place = use.document.place(use.node)
-            yield use.sites, f"In {place}: {reason}" if len(creates) > 1 else reason
-    if reason := _why_other_paths(points_to, unit):
-        yield everything, reason
-    for focus in _focuses(unit):
-        if reason := why_no_focus(points_to, focus):
-            yield everything, reason
+            yield f"In {place}: {reason}" if len(creates) > 1 else reason
+    if _selects(unit) and may_be_models(points_to, unit.documents):
+        yield _OTHER_PATHS
+    if _focuses(unit):
+        yield "The optimizer is created with a `focus`."
     for site in unit.sites:
         if reason := why_no_text(points_to, site, unit.overrides):
             # It is said of all of them, and is the matter of one.
             place = site.document.place(site.node)
-            yield frozenset({site}), f"In {place}: {reason}" if len(unit.sites) > 1 else reason
+            yield f"In {place}: {reason}" if len(unit.sites) > 1 else reason
 
 
-def _staying_alone(points_to: PointsTo, unit: Unit) -> dict[Site | None, str]:
-    """The definitions that stay although others of the unit become optax, and why.
-
-    What the unit does has one text for both, and so does each call that makes an optimizer. Nothing
-    is returned if all of them have to stay then.
-    """
-    sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
-    others = unit.lacking or {*unit.overrides} - {RATE}
-    around = any(each.name in ("MultiOptimizer", "WeightNorm") for each in unit.sites)
-    if sets_step or others or around or _focuses(unit):
-        return {}
-    found: dict[Site | None, str] = {}
-    for sites, reason in _why_they_stay(points_to, unit):
-        found |= dict.fromkeys(sites - found.keys(), reason)
-    creates = [each for each in unit.uses if each.code == "FOC202"]
-    made = frozenset[Site | None]().union(*(each.sites for each in creates))
-    # What one saves and the other one restores has the same entries, too.
-    of_one_kind = [*creates, *(each for each in unit.uses if each.code == "FOC215")]
-    in_one = all(each.sites <= found.keys() or each.sites.isdisjoint(found) for each in of_one_kind)
-    is_some = in_one and None not in made | found.keys() and not found.keys() >= {*unit.sites}
-    return found if is_some else {}
+_OF_SOME_STEPS = "Only some steps of the optimizer are given a hyper-parameter."
+_OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for the others."
+_OTHER_PATHS = (
+    "The parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
+    " `/params/dense/kernel` for `/dense/kernel`."
+)
 
 
-def _why_kept_by(use: Use, unit: Unit) -> str:
-    """Why a use keeps definitions from becoming optax."""
-    reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
-    reason = _OF_SOME if use in unit.partial else reason
-    return f"In {use.document.place(use.node)}: {reason}"
-
-
-def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:
-    selects = _focuses(unit) or any(each.name == "MultiOptimizer" for each in unit.sites)
-    if selects and may_be_models(points_to, unit.documents):
-        return (
-            "The parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
-            " `/params/dense/kernel` for `/dense/kernel`."
-        )
-    return ""
+def _selects(unit: Unit) -> bool:
+    """True if an optimizer moves only the parameters that a function of their paths selects."""
+    return bool(_focuses(unit)) or any(each.name == "MultiOptimizer" for each in unit.sites)
 
 
 def _focuses(unit: Unit) -> list[ast.expr]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.editing.edits import Fragments, Span
+from flaxoptim_compat.migrate.editing.edits import Span
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
@@ -15,8 +15,6 @@ from flaxoptim_compat.migrate.optimizers.use import RUN_TO_KNOW, sites_of
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import Class, Definition, External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
-
-ByPart = Sequence[Mapping[str, str]]
 
 
 def change_of(points_to: PointsTo, site: Site) -> str:
@@ -34,17 +32,12 @@ def change_of(points_to: PointsTo, site: Site) -> str:
     return "; ".join(dict.fromkeys(changes))
 
 
-def why_no_text(
-    points_to: PointsTo,
-    site: Site,
-    injected: Sequence[str],
-    by_part: ByPart | None = None,
-) -> str:
+def why_no_text(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
     if not site.name or not is_certain(points_to, site):
         return f"The class of the definition is not one of flax.optim, or not known. {RUN_TO_KNOW}"
     if site.name == "MultiOptimizer":
-        return _sentence(_why_no_partition(points_to, site, injected, by_part))
+        return _sentence(_why_no_partition(points_to, site, injected))
     bound = bound_of(points_to, site)
     reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected)
     return _sentence(reason)
@@ -93,12 +86,7 @@ def _returns_state_of_flax(method: ast.FunctionDef) -> bool:
     return bool(made) and len(made) == len(returned) and {*made} <= {"OptimizerState", "init_state"}
 
 
-def _why_no_partition(
-    points_to: PointsTo,
-    site: Site,
-    injected: Sequence[str],
-    by_part: ByPart | None,
-) -> str:
+def _why_no_partition(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:
     found = pairs(site.node)
     if isinstance(found, Refused):
         return found.reason
@@ -111,28 +99,22 @@ def _why_no_partition(
         bound = bound_of(points_to, inline) if inline else None
         if isinstance(bound, Refused):
             return bound.reason
-    return partition_refusal(parts_of(points_to, site, injected, by_part))
+    return partition_refusal(parts_of(points_to, site, injected))
 
 
-def parts_of(
-    points_to: PointsTo,
-    site: Site,
-    injected: Sequence[str],
-    by_part: ByPart | None = None,
-) -> list[Part]:
+def parts_of(points_to: PointsTo, site: Site, injected: Sequence[str]) -> list[Part]:
     """The parts of a MultiOptimizer; those that have names are written in optax where they are.
 
     Args:
       points_to: what is known of the program.
       site: the MultiOptimizer.
       injected: the hyper-parameters that steps give to all parts.
-      by_part: the hyper-parameters that steps give to each part, and their names in optax.
     """
     found = pairs(site.node)
     assert not isinstance(found, Refused)
     parts = []
-    for index, (traversal, optimizer) in enumerate(found):
-        selects = selecting(points_to, traversal)
+    for traversal, optimizer in found:
+        selects = _selecting(points_to, traversal)
         inline = is_inline(points_to, optimizer)
         if inline is None:
             start, end = site.document.span(optimizer)
@@ -140,24 +122,11 @@ def parts_of(
             continue
         bound = bound_of(points_to, inline)
         assert isinstance(bound, Bound)
-        names = {name: name for name in injected} if by_part is None else by_part[index]
-        parts.append(Part(selects, bound, injected=names))
+        parts.append(Part(selects, bound, injected))
     return parts
 
 
-def focused(points_to: PointsTo, focus: ast.expr, optimizer: Fragments) -> Part:
-    """The only part of an optimizer that is created with a focus."""
-    return Part(selecting(points_to, focus), optimizer)
-
-
-def why_no_focus(points_to: PointsTo, focus: ast.expr) -> str:
-    """Why a focus cannot be written as a partition; "" if it can."""
-    if not filters_of(points_to, focus):
-        return "The focus does not select by a function of the path."
-    return _sentence(partition_refusal([focused(points_to, focus, ("",))]))
-
-
-def selecting(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
+def _selecting(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
     """The function that selects: a variable holds it itself once its file is rewritten."""
     (found, *_) = filters_of(points_to, traversal)
     return found.node.args[0] if found.node is traversal else traversal

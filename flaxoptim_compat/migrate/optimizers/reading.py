@@ -9,9 +9,7 @@ from pathlib import Path
 
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
-from flaxoptim_compat.migrate.optimizers.definitions import focus_of
 from flaxoptim_compat.migrate.optimizers.escapes import is_certain, not_understood
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
 from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use, shown
@@ -49,13 +47,6 @@ class Facts:
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
-        self._creates = {
-            use.node.func.value: use.node
-            for use in found
-            if use.code == "FOC202"
-            and isinstance(use.node, ast.Call)
-            and isinstance(use.node.func, ast.Attribute)
-        }
         # The calls that make definitions.
         self.making = {site.node for unit in self.units for site in unit.sites}
         self._traversals = shared_traversals(self.points_to, self.units)
@@ -83,17 +74,6 @@ class Facts:
             for site in unit.sites:
                 if site.document is document:
                     yield site, unit
-
-    def in_focus(self, definition: ast.expr) -> Site | None:
-        """The constructor call that ``create`` with a focus is called on at once.
-
-        Not a MultiOptimizer, which cannot be a part of a partition.
-        """
-        call = self._creates.get(definition)
-        if call is None or focus_of(call) is None:
-            return None
-        site = is_inline(self.points_to, definition)
-        return None if site is None or site.name == "MultiOptimizer" else site
 
     def traversals(self, document: Document) -> Iterator[tuple[ast.Call, bool]]:
         """The traversals whose function alone is left, and whether another text has it already."""

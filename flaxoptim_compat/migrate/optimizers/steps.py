@@ -186,9 +186,6 @@ def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, F
     """The hyper-parameters that the step sets in the state, by name."""
     assert isinstance(use.node, ast.Call)
     given = [each for each in use.node.keywords if each.arg in use.overrides]
-    if unit.part_rates is not None:
-        by_name = unit.part_rates.values[use.node]
-        return [(name, _as_float(reading, name, node)) for name, node in by_name.items()]
     return [(str(each.arg), _as_float(reading, str(each.arg), each.value)) for each in given]
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import PartRates, inner_definitions
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import inner_definitions
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Site
@@ -30,12 +29,10 @@ class Unit:
       problems: the uses that keep it from being rewritten; with any, all stays as it is.
       definition_stays: why the definitions stay those of flax.optim, and turn into a TrainState
         where ``create`` is called; "" if they become optax.
-      staying: the definitions for which that is so, if it is not so for all of them, and why.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
       ambiguous: those of them that a parameter of the program may be called too.
       lacking: the definitions that may have no learning rate.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
-      part_rates: what the steps give to the parts of a MultiOptimizer.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
       states_decay: whether each definition says its weight decay in optax, be it 0: then those that
@@ -51,12 +48,10 @@ class Unit:
     joined: list[Use] = dataclasses.field(default_factory=list)
     problems: list[Use] = dataclasses.field(default_factory=list)
     definition_stays: str = ""
-    staying: Mapping[Site | None, str] = dataclasses.field(default_factory=dict)
     overrides: tuple[str, ...] = ()
     ambiguous: frozenset[str] = frozenset()
     lacking: frozenset[Site] = frozenset()
     bridged: list[Use] = dataclasses.field(default_factory=list)
-    part_rates: PartRates | None = None
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)
     states_decay: bool = False
@@ -68,10 +63,6 @@ class Unit:
     def converts(self) -> bool:
         """True if the optimizers become TrainStates."""
         return not self.problems
-
-    def keeps(self, sites: AbstractSet[Site | None]) -> bool:
-        """True if one or more of these definitions stay those of flax.optim."""
-        return bool(self.definition_stays) or not sites.isdisjoint(self.staying)
 
     def lacks(self, use: Use) -> bool:
         """True if an optimizer of a use may have no learning rate."""

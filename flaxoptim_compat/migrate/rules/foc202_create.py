@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optax_text.text import partition
-from flaxoptim_compat.migrate.optimizers.definitions import focus_of, focused
-from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -19,7 +17,6 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.rules.table_of_definitions import definition_text
 from flaxoptim_compat.migrate.values.objects import (
     Definition,
     External,
@@ -85,12 +82,13 @@ def find(reading: Reading) -> Iterator[Finding]:
         if isinstance(create, ast.Attribute):
             return (_function(reading, use, create, unit, imports),)
         assert isinstance(create, ast.Call)
-        if unit.keeps(use.sites):
+        if unit.definition_stays:
             return back_edits(reading, use, unit)
         by_name = [each.value for each in create.keywords if each.arg == "target"]
         params = value(reading, [*create.args, *by_name][0])
-        definition = transformation(reading, create, unit, imports)
-        text = _train_state(reading, create, definition, params, unit, imports)
+        assert isinstance(create.func, ast.Attribute)
+        tx = value(reading, create.func.value)
+        text = _train_state(reading, create, tx, params, unit, imports)
         return (replaced(reading, create, *text),)
 
     yield from findings(
@@ -103,7 +101,7 @@ def _function(
 ) -> Edit:
     """The edit of ``create`` without a call: a lambda that does the same."""
     before = "lambda target: "
-    if unit.keeps(use.sites):
+    if unit.definition_stays:
         end = f".create(target){to_train_state(use, unit)}"
         return replaced(reading, create, before, *owner(reading, create.value), end)
     tx = value(reading, create.value)
@@ -130,18 +128,3 @@ def _train_state(
 
 
 _STEP = ("asarray", "int32")
-
-
-def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Fragments:
-    """The text of the transformation; with a focus, a partition that moves the selected leaves."""
-    facts = reading.facts
-    assert isinstance(call.func, ast.Attribute) and facts is not None
-    definition = call.func.value
-    focus = focus_of(call)
-    if focus is None or not reading.writes:
-        return value(reading, definition)
-    site = facts.in_focus(definition)
-    if site is not None:
-        return definition_text(reading, facts.points_to, site, unit, imports, focus)
-    part = focused(facts.points_to, focus, (span(reading, definition),))
-    return partition([part], reading.document, lambda dotted: imports.name_of(dotted, call))

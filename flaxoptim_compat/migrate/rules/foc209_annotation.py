@@ -139,13 +139,13 @@ def find(reading: Reading) -> Iterator[Finding]:
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         is_definition = _names_definition(reading, use.node)
-        if is_definition and unit.keeps(use.sites):
+        if is_definition and unit.definition_stays:
             return ()
         successor = TRANSFORMATION if is_definition else TRAIN_STATE
         return (replaced(reading, use.node, imports.name_of(successor, use.node)),)
 
     def drops(use: Use, unit: Unit) -> bool:
-        return not (unit.keeps(use.sites) and _names_definition(reading, use.node))
+        return not (unit.definition_stays and _names_definition(reading, use.node))
 
     what = "the class of optimizers"
     yield from findings(reading, RULE.code, what, "TrainState", edits_of, drops)

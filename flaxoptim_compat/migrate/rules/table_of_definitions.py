@@ -9,11 +9,10 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optax_text.binding import Bound
-from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
+from flaxoptim_compat.migrate.optax_text.text import chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import (
     change_of,
     parts_of,
-    selecting,
     why_no_text,
 )
 from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
@@ -76,10 +75,10 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
         cause = unit.problems[0].problem if unit.problems else ""
         instead = "the definition stays with its optimizer"
         return Finding(code, start, end, what, instead, optax=None, cause=cause)
-    if unit.keeps({site}):
-        # A definition that stays has a reason of its own, or that of its unit.
+    if unit.definition_stays:
+        # One of those that stay together says why it does itself.
         own = why_no_text(facts.points_to, site, unit.overrides)
-        reason = own or unit.definition_stays or unit.staying[site]
+        reason = own or unit.definition_stays
         return Finding(
             code, start, end, what, f"the definition stays. {reason}", optax=None, cause=reason
         )
@@ -93,9 +92,9 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
         instead = f"the namesake in optax: {change}" if change else instead
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
-        if facts.in_focus(site.node) is not None or not reading.writes:
-            return ()  # FOC202 writes it with what it is for
-        text = definition_text(reading, facts.points_to, site, unit, imports)
+        if not reading.writes:
+            return ()
+        text = _definition_text(reading, facts.points_to, site, unit, imports)
         return (Edit(start, end, text),)
 
     optax = Change(edits, drops=gone)
@@ -112,38 +111,18 @@ def _is_part_of_another(facts: Facts, site: Site) -> bool:
     return around in facts.making
 
 
-def definition_text(
-    reading: Reading,
-    points_to: PointsTo,
-    site: Site,
-    unit: Unit,
-    imports: ImportPlan,
-    focus: ast.expr | None = None,
+def _definition_text(
+    reading: Reading, points_to: PointsTo, site: Site, unit: Unit, imports: ImportPlan
 ) -> Fragments:
-    """The optax expression for a constructor call.
-
-    Args:
-      reading: the file that the call stands in.
-      points_to: the values of expressions of the program.
-      site: the call.
-      unit: the optimizers that the call belongs to.
-      imports: the imports of the rewritten file.
-      focus: the expression that selects the parameters that move; None: all move.
-    """
+    """The optax expression for a constructor call."""
 
     def name_of(dotted: str) -> str:
         return imports.name_of(dotted, site.node)
 
-    injected = unit.overrides
-    plain = reading.accept_changes
+    injected, plain, document = unit.overrides, reading.accept_changes, site.document
     if site.name == "MultiOptimizer":
-        by_part = None if unit.part_rates is None else unit.part_rates.names
-        parts = parts_of(points_to, site, injected, by_part)
-        return partition(parts, site.document, name_of, plain, unit.states_decay)
+        parts = parts_of(points_to, site, injected)
+        return partition(parts, document, name_of, plain, unit.states_decay)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
-    if focus is None:
-        return chain(bound, site.document, name_of, injected, plain, unit.states_decay)
-    names = {name: name for name in injected}
-    part = Part(selecting(points_to, focus), bound, injected=names)
-    return partition([part], site.document, name_of, plain, unit.states_decay)
+    return chain(bound, document, name_of, injected, plain, unit.states_decay)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
-from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.optimizers.escapes import (
     given_away,
     leaves_taken,
@@ -18,7 +15,6 @@ from flaxoptim_compat.migrate.optimizers.escapes import (
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
-from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer
@@ -81,13 +77,4 @@ RECOGNISES = Recognises(
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
     """The uses that one of these rules is about, and why each stays."""
-
-    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
-        del imports
-        # Statements that prepare hyper-parameters for a step go, since the step sets them itself.
-        statements = {} if unit.part_rates is None else unit.part_rates.statements
-        if use.node not in statements:
-            return ()
-        return (without(reading.document, statements[use.node]),)
-
-    yield from findings(reading, code, *_TEXTS[code], edits_of)
+    yield from findings(reading, code, *_TEXTS[code], lambda use, unit, imports: ())

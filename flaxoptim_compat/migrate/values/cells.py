@@ -11,7 +11,6 @@ from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Create,
     Definition,
-    HyperParams,
     Object,
     Objects,
     Optimizer,
@@ -164,7 +163,7 @@ class Cells(Generic[Reader]):
 
 def _matters(each: Object) -> bool:
     """True if a value is told apart from others in a cell, however many there are."""
-    kinds = Definition | Optimizer | Create | State | HyperParams | StateDict | Unknown
+    kinds = Definition | Optimizer | Create | State | StateDict | Unknown
     return isinstance(each, kinds)
 
 

@@ -25,7 +25,6 @@ from flaxoptim_compat.migrate.values.objects import (
     External,
     File,
     Function,
-    HyperParams,
     Instance,
     Object,
     Objects,
@@ -290,8 +289,6 @@ class Memory:
                 found = Definition(site)
             case Definition(site=site) if name == "create":
                 found = Create(site)
-            case Definition(site=site) if name == "hyper_params":
-                found = HyperParams(site)
             case Unknown():
                 return self.named(name)
         return NOTHING if found is None else frozenset({found})
@@ -385,8 +382,6 @@ class Memory:
                 return self.state_dict(held)
             case Entries(of=Container() as holder):
                 return self.state_dict(self._item(holder, key))
-            case HyperParams(site=site, part=None) if isinstance(key, int):
-                return frozenset({HyperParams(site, key)})
             case Stored() | Unknown() | Class():  # of a class, as `Base[T]`
                 return frozenset({each})
         return NOTHING

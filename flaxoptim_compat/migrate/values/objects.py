@@ -74,19 +74,6 @@ class State(Object):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class HyperParams(Object):
-    """The hyper-parameters of a definition, or of one part of a MultiOptimizer.
-
-    Args:
-      site: where the definition was made.
-      part: which part; None: all of it.
-    """
-
-    site: Site | None
-    part: int | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class StateDict(Object):
     """The values of an optimizer as nested dicts, or as one whose keys are paths."""
 

@@ -94,7 +94,7 @@ tx = optim.MultiOptimizer(
         made_filters.append(name)
         return lambda path, _: name in path
 
-    for injected in ([], [{"learning_rate": "learning_rate"}] * 3):
+    for injected in ([], ["learning_rate"]):
         filters = types.SimpleNamespace(bias=lambda path, _: "bias" in path)
         scope = {"make": make, "filters": filters, "is_kept": lambda path, _: path == "/kept"}
         made_filters.clear()

@@ -48,149 +48,13 @@ def test_moments_of_a_parameter_with_that_name_are_not_set(line: str, is_filtere
     assert (FILTERED in text) == is_filtered
 
 
-def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
-    body = (
-        "    optimizer = optimizer.replace(state=optimizer.state.replace(step=rate))\n"
-        "    return optimizer.apply_gradient(loss_fn(params))\n"
-    )
-    assert ".tree_utils.tree_set(" in rewrite(f"{HEAD}{body}", "optax")
-    named = rewrite(f"{HEAD}    params = {{'count': loss_fn(1)}}\n{body}", "optax")
-    assert "tree_set" not in named
-    assert "from_train_state(optimizer))" in in_one_line_each(named)
-    assert ".replace(state=" in in_one_line_each(named)
-
-
-@pytest.mark.parametrize(
-    ("grads", "rate", "matters"),
-    [
-        ("self.grads()", "self.rate", True),
-        ("self.model.grads(params)", "schedule(self.rate)", True),
-        ("(loss := loss_fn(params))", "loss[0]", True),
-        ("grads_of(params)", "grads_of.rate", True),
-        ("grads", "self.rate", False),
-        ("loss_fn(self.params)", "self.rate", True),
-        ("self.grads()", "rate", False),
-        ("jax.lax.pmean(grads, 'batch')", "jax.numpy.float32(rate)", False),
-    ],
-)
-def test_what_computes_gradients_may_change_what_is_given(
-    grads: str, rate: str, matters: bool
-) -> None:
-    text = rewrite(
-        f"import jax\n{HEAD}    return optimizer.apply_gradient({grads}, learning_rate={rate})\n",
-        "optax",
-    )
-    assert ("from_train_state(optimizer).apply_gradient(" in in_one_line_each(text)) == matters
-    assert ("tree_set" in text) != matters
-
-
-@pytest.mark.parametrize(
-    ("target", "is_single"),
-    [
-        ("2.0", True),
-        ("-1.0", True),
-        ("jnp.zeros(3)", True),
-        ("start", True),
-        ("(jnp.zeros(3),)", False),
-        ("{'w': jnp.zeros(3)}", False),
-        ("params", False),
-        ("loss_fn(params)", False),
-        ("twice", False),
-    ],
-)
-def test_a_single_array_is_moved_by_the_state_that_takes_one(target: str, is_single: bool) -> None:
-    text = rewrite(
-        "import jax.numpy as jnp\nfrom flax import optim\n\n\ndef train(params, loss_fn):\n"
-        "    start = jnp.log(1.0)\n    twice = jnp.ones(2)\n    twice = {'w': twice}\n"
-        f"    return optim.Adam(0.1).create({target}).apply_gradient(params)\n",
-        "optax",
-    )
-    assert (".to_train_state(inject=False)" in in_one_line_each(text)) == is_single
-    assert ("TrainState.create(" in text) != is_single
-
-
-@pytest.mark.parametrize(
-    ("params", "stays"),
-    [
-        ("{'a': 1, 'b': 0.5}", True),
-        ("[-1]", True),
-        ("{'a': jnp.array([1, 2])}", True),
-        ("1", True),
-        ("{'a': 1.0}", False),
-        ("{'a': jnp.array([1, 2.5])}", True),
-        ("{'a': jnp.array([1, 2], jnp.float32)}", False),
-        ("{'a': jnp.zeros(3)}", False),
-    ],
-)
-def test_whole_numbers_that_flax_made_floats_stay(params: str, stays: bool) -> None:
-    text = rewrite(
-        "import jax.numpy as jnp\nfrom flax import optim\n\n\ndef train(g):\n"
-        f"    return optim.Adam(0.1).create({params}).apply_gradient(g)\n",
-        "optax",
-    )
-    assert ("write 1.0 for" in text and ".apply_gradient(g)" in text) == stays
-
-
-CREATED = """\
-from flax import optim
-
-
-def make(name, params):
-    definition = getattr(optim, name)
-    return {create}
-"""
-BACK = ".to_train_state(inject=False)"
-
-
-@pytest.mark.parametrize(
-    ("create", "chain"),
-    [
-        ("definition(0.1).create(params)", f"definition(0.1).create(params){BACK}"),
-        (
-            "definition(learning_rate=0.125, beta=0.5).create(params)  # new",
-            "definition(learning_rate=0.125, beta=0.5).create(params).to_train_state(\n"
-            "        inject=False\n    )  # new",
-        ),
-        (
-            "(definition(learning_rate=0.125) or print()).create(params)",
-            "(definition(learning_rate=0.125) or print()).create(params).to_train_state(\n"
-            "        inject=False\n    )",
-        ),
-        # Who wrote it in lines has a way of his own.
-        (
-            "definition(learning_rate=0.125, beta=0.5).create(\n        params\n    )",
-            f"definition(learning_rate=0.125, beta=0.5).create(\n        params\n    ){BACK}",
-        ),
-        (
-            "[definition(learning_rate=0.125, beta=0.5).create(params)]",
-            "[\n        definition(learning_rate=0.125, beta=0.5).create(params).to_train_state(\n"
-            "            inject=False\n        )\n    ]",
-        ),
-    ],
-)
-def test_a_chain_of_calls_that_is_too_long_is_broken_at_the_last(create: str, chain: str) -> None:
-    rewritten = rewrite(CREATED.replace("{create}", create), "optax")
-    assert rewritten.endswith(f"    return {chain}\n")
-
-
-@pytest.mark.parametrize(
-    ("rate", "written"),
-    [("1", "1.0"), ("True", "True"), ("0.5", "0.5"), ("-1", "-1"), ("rate", "rate")],
-)
-def test_a_whole_rate_is_set_as_a_number_with_a_point(rate: str, written: str) -> None:
-    text = rewrite(
-        f"{HEAD}    return optimizer.apply_gradient(params, learning_rate={rate})\n", "optax"
-    )
-    assert f"learning_rate={written})" in text
-
-
 PARTIAL = """\
 import jax
 from flax import optim
 
 PARAMS = {{"body": 1.0, "head": {{"w": 2.0}}}}
 head = optim.ModelParamTraversal(lambda path, _: path.startswith("/head"))
-optimizer = optim.Adam(0.1).create(PARAMS, focus=head)
+optimizer = optim.MultiOptimizer((head, optim.Adam(0.1))).create(PARAMS)
 
 
 def step(optimizer, loss, g):
@@ -217,8 +81,9 @@ def test_gradients_of_some_parameters_are_given_to_the_optimizer(grads: str, par
     bridged = "optim.Optimizer.from_train_state(optimizer).apply_gradient(grads)"
     assert (bridged in in_one_line_each(text)) is partial
     assert ("return optimizer.apply_gradients(grads=grads)" in text) is not partial
-    # Without a focus each parameter needs its gradient, with flax.optim too.
-    assert "apply_gradients(grads=grads)" in rewrite(program.replace(", focus=head", ""), "optax")
+    # An optimizer of all parameters needs each gradient, with flax.optim too.
+    of_all = program.replace("optim.MultiOptimizer((head, optim.Adam(0.1)))", "optim.Adam(0.1)")
+    assert "apply_gradients(grads=grads)" in rewrite(of_all, "optax")
 
 
 CHANGES = """\
