@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, FLAGS, INTEGERS, WRAPPED
+from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, WRAPPED
 from flaxoptim_compat.formula_text import stages
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.formula_text.recorded import parameters_of
@@ -112,7 +112,6 @@ class Expression:
       document: the file of quoted expressions.
       name_of: returns the expression of a module in the file, for the dotted name of the module.
       plain: whether to take optax's namesakes, although they do not do quite the same.
-      states_decay: whether to write a weight decay that is 0.
     """
 
     def __init__(
@@ -120,13 +119,11 @@ class Expression:
         document: Document,
         name_of: Callable[[str], str],
         plain: bool = False,
-        states_decay: bool = False,
     ) -> None:
         self.document = document
         self._name_of = name_of
         self._expression_of = namesake if plain else exact
         self._is_settled = Settled(document)
-        self._states_decay = states_decay
 
     def chain(
         self,
@@ -151,9 +148,6 @@ class Expression:
                 terms[name] = Term(ast.Name(name))
             elif given is not None and not given.is_literal:
                 terms[name] = Term(self._given(given.node, name, injecting))
-            elif name == DECAY and self._states_decay and not (given and given.value):
-                # Without a value, the decay is not known to do nothing.
-                terms[name] = Term(ast.Constant(0.0))
             elif name == DTYPE:
                 terms[name] = Term.of_dtype(default)
             else:

@@ -20,7 +20,6 @@ def chain(
     name_of: Callable[[str], str],
     injected: Sequence[str] = (),
     plain: bool = False,
-    states_decay: bool = False,
 ) -> Fragments:
     """The optax expression that does exactly what a constructor call does.
 
@@ -33,7 +32,6 @@ def chain(
         ``opt_state.hyperparams``. One that the call does not state starts with its default, and a
         learning rate with 0.
       plain: write optax's namesake where there is one, although that changes the numbers.
-      states_decay: write a weight decay that is 0, so that the state has the usual structure.
 
     Raises:
       ValueError: ``refusal`` has a reason why there is no such text.
@@ -41,7 +39,7 @@ def chain(
     reason = refusal(bound, injected)
     if reason:
         raise ValueError(reason)
-    expression = Expression(document, name_of, plain, states_decay=states_decay)
+    expression = Expression(document, name_of, plain)
     return expression.finished(_of_call(expression, bound, injected))
 
 
@@ -106,7 +104,6 @@ def partition(
     document: Document,
     name_of: Callable[[str], str],
     plain: bool = False,
-    states_decay: bool = False,
 ) -> Fragments:
     """An ``optax.partition`` in which parameters that no filter selects keep every bit.
 
@@ -115,7 +112,6 @@ def partition(
       document: the file of the calls.
       name_of: as for ``chain``.
       plain: write optax's namesakes where there are any, although that changes the numbers.
-      states_decay: as for ``chain``.
 
     Raises:
       ValueError: ``partition_refusal`` has a reason why there is no such text.
@@ -123,7 +119,7 @@ def partition(
     reason = partition_refusal(parts)
     if reason:
         raise ValueError(reason)
-    expression = Expression(document, name_of, plain, states_decay)
+    expression = Expression(document, name_of, plain)
     # Each of several parts has its own hyper-parameters; those of a single one stand at the top.
     injecting = expression.injecting() if len(parts) == 1 and parts[0].injected else None
     if injecting is not None and isinstance(parts[0].optimizer, Bound):

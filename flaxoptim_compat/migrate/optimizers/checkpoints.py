@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, INTEGERS, RATE
+from flaxoptim_compat.catalogue import DECAY, DTYPE, INTEGERS, RATE
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of
@@ -146,10 +146,6 @@ def _called(bound: Bound, unit: Unit) -> ast.expr:
             # Of these three the state has the same structure whatever they are.
             decides = unit.definition_stays and name == DECAY
             arguments[name] = ast.Name("VALUE") if decides else ast.Constant(...)
-    decay = bound.arguments.get(DECAY)
-    has_none = decay is None or (decay.is_literal and not decay.value)
-    if unit.states_decay and has_none and DECAY in BY_NAME[bound.name].hyper_params:
-        arguments[DECAY] = ast.Constant(...)
     inner = [] if bound.inner is None else [_called(bound.inner, unit)]
     return syntax.called(f"optim.{bound.name}", *inner, **arguments)
 

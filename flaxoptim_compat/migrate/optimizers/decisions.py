@@ -18,7 +18,6 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     filters_of,
     inner_definitions,
 )
-from flaxoptim_compat.migrate.optimizers.restored_elsewhere import decay_differs
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
     has_whole_numbers,
@@ -78,8 +77,6 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     if unit.overrides:
         unit.ambiguous = points_to.parameter_names(unit.documents).intersection(unit.overrides)
     unit.definition_stays = next(_why_definition_stays(points_to, unit), "")
-    shared = [each for each in unit.uses if each.code == "FOC215"]
-    unit.states_decay = any(decay_differs(points_to, each.sites) for each in shared)
     if unit.definition_stays:
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
@@ -90,11 +87,6 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
             steps = []
         unit.overrides = _given(steps)
         unit.problems = _start_differently(unit)
-        unit.problems += [
-            dataclasses.replace(each, problem=_OTHER_DECAY)
-            for each in shared
-            if decay_differs(points_to, each.sites)
-        ]
 
 
 def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
@@ -143,10 +135,6 @@ def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:
 _NOT_UNDERSTOOD = "`{}:{}` asks the {} for `{}`, without a dot: write it with one."
 _CHANGED = "`{0}` has changed since the run: run the program again."
 _ELSEWHERE = "`{}:{}` uses this optimizer too: give rewrite that file as well."
-_OTHER_DECAY = (
-    "The checkpoint may be saved with another definition: one of the two has a weight decay, and"
-    " their TrainStates differ. Write both in optax, with a decay of 0.0 where there is none."
-)
 
 
 def _own_state(points_to: PointsTo, create: Use) -> str:

@@ -67,7 +67,7 @@ def is_certain(points_to: PointsTo, site: Site) -> bool:
 def own_state(points_to: PointsTo, site: Site) -> str:
     """Why an optimizer has a state of which no TrainState can be made; "" if it has none."""
     for of in (each for each in points_to.values(site.node.func) if isinstance(each, Class)):
-        for each, _ in points_to.ancestry(of):
+        for each, _ in points_to.memory.ancestry(of):
             for method in each.node.body:
                 if isinstance(method, ast.FunctionDef) and method.name == "init_state":
                     return "" if _returns_state_of_flax(method) else _OWN_STATE.format(of.node.name)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import chain
 
 from flaxoptim_compat.migrate.names.dotted import (
     arguments_of,
     asks_by_name,
+    assigned,
     last_name,
     names_asked,
     whose_fields,
@@ -28,12 +28,10 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import is_followed
 from flaxoptim_compat.migrate.values.objects import (
-    ANYWHERE,
     Class,
     External,
     Function,
     Instance,
-    Object,
     Objects,
     Optimizer,
     Super,
@@ -50,7 +48,7 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
         if not objects:
             continue
         is_by_name = argument in call.args[:1] and _asks_for_any(document, call)
-        inside = points_to.inside if is_by_name else points_to.data_inside
+        inside = points_to.memory.inside if is_by_name else points_to.data_inside
         holder = "" if sites_of(objects, Optimizer) else "an object that holds "
         sites = sites_of(inside(objects), Optimizer)
         if not sites:
@@ -115,31 +113,18 @@ def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> boo
 
 
 def _is_method(points_to: PointsTo, function: ast.expr) -> bool:
-    """True for a method of a container, or one that a class has from a known package."""
+    """True for a method of a container, or of an optimizer."""
     if not isinstance(function, ast.Attribute):
         return False
     owners = points_to.values(function.value)
-    return bool(owners) and all(_has_known_methods(points_to, each) for each in owners)
-
-
-def _has_known_methods(points_to: PointsTo, owner: Object) -> bool:
-    match owner:
-        case Instance(of=of) | Super(of=of) | (Class() as of):
-            bases = (base for _, bases in points_to.ancestry(of) for base in bases)
-            names = [each.name for each in bases if isinstance(each, External)]
-            return bool(names) and all(map(_is_known, names))
-    return not isinstance(owner, External | Function)
-
-
-def _is_known(name: str) -> bool:
-    return known_names.makes_none(name) or known_names.legacy_name(name) is not None
+    unseen = External | Function | Instance | Class | Super
+    return bool(owners) and not any(isinstance(each, unseen) for each in owners)
 
 
 def put_away(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
     """An optimizer, or what holds one, that is put into something unknown."""
-    value = points_to.values(node.value)
-    for target, objects in chain(*(_put(points_to, each, value) for each in node.targets)):
-        sites = sites_of(points_to.data_inside(objects), Optimizer)
+    for target, value in assigned(node):
+        sites = sites_of(points_to.data_inside(points_to.values(value)), Optimizer)
         owners = points_to.values(target.value)
         is_of_package = any(isinstance(each, External) for each in owners)
         is_own = isinstance(target, ast.Subscript) and any(
@@ -148,22 +133,6 @@ def put_away(points_to: PointsTo, document: Document, node: ast.Assign) -> Itera
         if sites and (is_of_package or is_own or not owners):
             problem = _PUT_AWAY.format(shown(target.value))
             yield Use("FOC218", document, target, sites, problem)
-
-
-def _put(
-    points_to: PointsTo, target: ast.expr, objects: Objects
-) -> Iterator[tuple[ast.Attribute | ast.Subscript, Objects]]:
-    """The attributes and entries that are assigned to, each with what it is given."""
-    match target:
-        case ast.Attribute() | ast.Subscript():
-            yield target, objects
-        case ast.Tuple(elts=targets) | ast.List(elts=targets):
-            is_starred = any(isinstance(each, ast.Starred) for each in targets)
-            for index, each in enumerate(targets):
-                entry = points_to.item(objects, ANYWHERE if is_starred else index)
-                yield from _put(points_to, each, entry)
-        case ast.Starred(value=inner):
-            yield from _put(points_to, inner, objects)
 
 
 _PUT_AWAY = f"An optimizer is put into `{{}}`, which is not read here. {RUN_TO_KNOW}"
@@ -188,7 +157,7 @@ def stored_otherwise(points_to: PointsTo, document: Document, call: ast.Call) ->
     if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
         return
     for argument in arguments_of(call):
-        inside = points_to.inside if pickles else points_to.data_inside
+        inside = points_to.memory.inside if pickles else points_to.data_inside
         data = inside(points_to.values(whose_fields(argument)))
         if sites := sites_of(data, Optimizer):
             if pickles:
@@ -243,7 +212,7 @@ def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:
 def is_certain(points_to: PointsTo, node: ast.Attribute) -> bool:
     """True if only an optimizer has the attribute that is asked for."""
     return node.attr in known_names.TELLING and known_names.hints_at_optimizer(
-        node.attr, last_name(node.value), is_own=node.attr in points_to.own_methods
+        node.attr, last_name(node.value), is_own=points_to.memory.is_own_method(node.attr)
     )
 
 

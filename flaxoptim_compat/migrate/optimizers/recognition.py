@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.escapes import made_unseen
-from flaxoptim_compat.migrate.optimizers.restored_elsewhere import names_entry, restored_elsewhere
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.use import (
     STEPS,
     Sites,
@@ -28,7 +28,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Container,
     Definition,
     Object,
-    Objects,
     Optimizer,
     StateDict,
 )
@@ -127,7 +126,7 @@ class Recognisers:
             asked = Asked(points_to, document, node, sites)
             if asked.call is None or not becomes_train_state(document, asked.call):
                 yield from self.attribute(Definition, asked)
-        elif sites := sites_of(frozenset(_asked_for(document, values, node)), StateDict):
+        elif sites := sites_of(values, StateDict):
             yield from self.attribute(StateDict, Asked(points_to, document, node, sites))
 
     def _of_optimizer(
@@ -153,33 +152,6 @@ class Recognisers:
 
 
 _OF_CONTAINERS = frozenset().union(*map(dir, (dict, list, set, tuple, collections.deque)))
-
-
-def _asked_for(document: Document, values: Objects, node: ast.Attribute) -> Iterator[Object]:
-    """The dicts of which an attribute may be asked for single entries.
-
-    Who goes through all entries of a flat one takes them as they are, but for those he names.
-    """
-    takes_all = node.attr in _ALL_ENTRIES and document.function(node) not in _naming(document)
-    for each in values:
-        if not (isinstance(each, StateDict) and each.is_flat and takes_all):
-            yield each
-
-
-@functools.lru_cache(maxsize=1)  # one file after the other
-def _naming(document: Document) -> frozenset[ast.AST]:
-    """The functions, and all else, that name an entry only optimizers have in nested dicts."""
-    found: set[ast.AST] = set()
-    for node in document.of_kind(ast.Constant):
-        if isinstance(node.value, str) and names_entry(node.value):
-            around: ast.AST | None = node
-            while around is not None and around not in found:
-                found.add(around)
-                around = document.parents.get(around)
-    return frozenset(found)
-
-
-_ALL_ENTRIES = frozenset({"items", "keys", "values"})
 
 
 def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:

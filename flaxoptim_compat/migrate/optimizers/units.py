@@ -35,8 +35,6 @@ class Unit:
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
-      states_decay: whether each definition says its weight decay in optax, be it 0: then those that
-        have one and those that have none have the same states.
       conversions: the commands that convert their checkpoints for the rewritten program, each with
         a definition that it is for.
       is_reached: whether a run made one of them.
@@ -54,7 +52,6 @@ class Unit:
     bridged: list[Use] = dataclasses.field(default_factory=list)
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)
-    states_decay: bool = False
     conversions: Mapping[str, Site] = dataclasses.field(default_factory=dict)
     is_reached: bool = False
     inferred: list[Use] = dataclasses.field(default_factory=list)

@@ -19,7 +19,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     Partial,
     Site,
-    State,
     StateDict,
     Stored,
     Transformed,
@@ -78,7 +77,7 @@ class Use:
         return self.document.span(self.node)[0]
 
 
-def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateDict]) -> Sites:
+def sites_of(values: Objects, kind: type[Optimizer | Definition | StateDict]) -> Sites:
     """Where the definitions of all values of a kind were made; None only if no place is known."""
     found: Sites = frozenset(each.site for each in values if isinstance(each, kind))
     return found - {None} or found

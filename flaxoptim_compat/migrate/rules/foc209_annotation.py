@@ -119,11 +119,11 @@ def _annotated_sites(
     values: Objects = NOTHING
     if isinstance(parent, ast.arg):
         function = document.parents[document.parents[parent]]
-        values = points_to.variable(function, parent.arg)
+        values = points_to.memory.variable(function, parent.arg)
     elif isinstance(parent, ast.AnnAssign) and isinstance(parent.target, ast.Name):
-        values = points_to.variable(scope, parent.target.id)
+        values = points_to.memory.variable(scope, parent.target.id)
         if isinstance(scope, ast.ClassDef):
-            values |= points_to.field(scope, parent.target.id)
+            values |= points_to.memory.seen("field", scope, parent.target.id)
     elif isinstance(parent, ast.FunctionDef):
         values = points_to.returned(parent)
     return (

@@ -29,18 +29,20 @@ def find(reading: Reading) -> Iterator[Finding]:
         if call in holding or (moves and restores(facts.points_to, call)):
             reason = holding.get(call, "")
             yield from _finding(reading, call, "an optimizer is restored", _CONVERT, reason)
-    for node, today in stored_entries(facts.points_to, document):
-        if moves or node in holding:
-            reason = holding.get(node, _READS.format(today))
-            instead = f"{today} of a TrainState"
-            yield from _finding(reading, node, _ENTRY, instead, reason)
+    for node, today in stored_entries(facts.points_to, document) if moves else ():
+        instead = f"{today} of a TrainState"
+        yield from _finding(reading, node, _ENTRY, instead, _READS.format(today))
 
 
 def _moves_something(facts: Facts, document: Document) -> bool:
-    """True if an optimizer becomes a TrainState in a process in which a file may run."""
+    """True if an optimizer becomes a TrainState in a process or folder of a file."""
     together = facts.points_to.processes.together_with(document)
-    moving = (unit for unit in facts.units if unit.sites and unit.converts)
-    return any(not together.isdisjoint(unit.documents) for unit in moving)
+    moving = (unit.documents for unit in facts.units if unit.sites and unit.converts)
+    return any(
+        each in together or each.path.parent == document.path.parent
+        for documents in moving
+        for each in documents
+    )
 
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for checkpoints that were saved before"

@@ -122,7 +122,7 @@ def _definition_text(
     injected, plain, document = unit.overrides, reading.accept_changes, site.document
     if site.name == "MultiOptimizer":
         parts = parts_of(points_to, site, injected)
-        return partition(parts, document, name_of, plain, unit.states_decay)
+        return partition(parts, document, name_of, plain)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
-    return chain(bound, document, name_of, injected, plain, unit.states_decay)
+    return chain(bound, document, name_of, injected, plain)

@@ -68,10 +68,7 @@ RECOGNISES = Recognises(
         Definition: {ANY: _assigned},
     },
     [(ast.Call, stored_otherwise), (ast.Call, leaves_taken)],
-    [
-        (ast.Assign, put_away),
-        (ast.Call, given_away),
-    ],
+    [(ast.Assign, put_away), (ast.Call, given_away)],
 )
 
 

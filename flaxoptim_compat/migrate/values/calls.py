@@ -311,11 +311,7 @@ class Calls:
     def _mapped(self, call: Call, name: str, given: Given) -> Objects:
         """A tree like those that are mapped."""
         functions, *trees = given.positional or [NOTHING]
-        leaves = [NOTHING for _ in trees]  # arrays
-        if is_leaf := given.named.get("is_leaf"):
-            leaves = [self._memory.data_inside(each) for each in trees]
-            self.result(call, is_leaf, Given(leaves[:1]))
-        self.result(call, functions, Given(leaves))
+        self.result(call, functions, Given([NOTHING for _ in trees]))  # arrays
         return given.rest.union(*trees)
 
     def _partial(self, call: Call, name: str, given: Given) -> Objects:
@@ -452,11 +448,7 @@ class Calls:
         return self._memory.put(made, 1, given[0, "tree"])
 
     def _state_dict(self, call: Call, name: str, given: Given) -> Objects:
-        return self._memory.state_dict(given[0, "target"])
-
-    def _flattened(self, call: Call, name: str, given: Given) -> Objects:
-        of = given[0, "xs"]
-        return frozenset(StateDict(each.site, True) for each in of if isinstance(each, StateDict))
+        return _state_dicts(given[0, "target"])
 
     def _field(self, call: Call, name: str, given: Given) -> Objects:
         """The first values of a dataclass field: its default, or the result of its factory."""
@@ -565,6 +557,11 @@ class Calls:
         return NOTHING
 
 
+def _state_dicts(objects: Objects) -> Objects:
+    """The nested dicts that ``flax.serialization`` makes of the optimizers among these."""
+    return frozenset(StateDict(each.site) for each in objects if isinstance(each, Optimizer))
+
+
 def _is_dict(each: Object) -> bool:
     return isinstance(each, Container) and each.is_dict
 
@@ -590,7 +587,8 @@ _DOES: dict[str, _Does] = {
         (known_names.FLATTEN, Calls._taken_apart),
         (known_names.MAKE_FIELDS, Calls._field),
         (["flax.serialization.to_state_dict"], Calls._state_dict),
-        (["flax.traverse_util.flatten_dict"], Calls._flattened),
+        # Its keys are paths, and what it returns holds no optimizer.
+        (["flax.traverse_util.flatten_dict"], lambda *given: NOTHING),
         (["getattr"], Calls._get_field),
         (["setattr", "object.__setattr__"], Calls._set_field),
         (["type"], Calls._class),

@@ -14,7 +14,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Objects,
     Optimizer,
-    State,
     StateDict,
     Unknown,
 )
@@ -163,7 +162,7 @@ class Cells(Generic[Reader]):
 
 def _matters(each: Object) -> bool:
     """True if a value is told apart from others in a cell, however many there are."""
-    kinds = Definition | Optimizer | Create | State | StateDict | Unknown
+    kinds = Definition | Optimizer | Create | StateDict | Unknown
     return isinstance(each, kinds)
 
 

@@ -443,7 +443,7 @@ class _Reader:
         if node.returns is not None and (said := self._annotated(node.returns)):
             memory.cells.write(("returns", node, ""), said)
         if "fixture" in decorators:
-            memory.cells.write(("fixture", "", _fixture_name(node)), memory.given_by(function))
+            memory.cells.write(("fixture", "", node.name), memory.given_by(function))
         if "fixture" in decorators or node.name.startswith("test"):
             for taker in parameters(node.args):
                 if given_by := memory.cells.read(("fixture", "", taker.arg)):
@@ -780,15 +780,6 @@ def _of_kind(of: Object) -> Iterator[Object]:
 
 def _is_own(each: Object) -> bool:
     return not isinstance(each, External | Unknown)
-
-
-def _fixture_name(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The name by which tests ask for a fixture."""
-    for decorator in node.decorator_list:
-        for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
-            if each.arg == "name" and isinstance(each.value, ast.Constant):
-                return str(each.value.value)
-    return node.name
 
 
 def _plain(objects: Objects) -> Objects:

@@ -21,7 +21,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Container,
     Create,
     Definition,
-    Entries,
     External,
     File,
     Function,
@@ -30,8 +29,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Objects,
     Optimizer,
     Property,
-    State,
-    StateDict,
     Stored,
     Super,
     Unknown,
@@ -283,8 +280,6 @@ class Memory:
             case Container(is_dict=True) if name not in OF_DICTS:
                 # A plain dict has no such attribute; those in a ConfigDict become ConfigDicts.
                 return self.item(frozenset({owner}), name)
-            case Optimizer(site=site) if name == "state":
-                found = State(site)
             case Optimizer(site=site) if name == "optimizer_def":
                 found = Definition(site)
             case Definition(site=site) if name == "create":
@@ -376,12 +371,6 @@ class Memory:
                 if isinstance(key, int) and key < len(names):
                     names = names[key : key + 1]
                 return NOTHING.union(*(self.member(of, name, each) for name in names))
-            case Entries(of=Instance(of=of) as holder):
-                names = self.all_fields(of) if key == ANYWHERE else [str(key)]
-                held = NOTHING.union(*(self.member(of, name, holder) for name in names))
-                return self.state_dict(held)
-            case Entries(of=Container() as holder):
-                return self.state_dict(self._item(holder, key))
             case Stored() | Unknown() | Class():  # of a class, as `Base[T]`
                 return frozenset({each})
         return NOTHING
@@ -418,16 +407,6 @@ class Memory:
                             found |= self.returned(method)
                 case _:
                     found.add(each)
-        return frozenset(found)
-
-    def state_dict(self, held: Objects) -> Objects:
-        """The nested dicts that ``flax.serialization`` makes of these."""
-        found: set[Object] = set()
-        for each in held:
-            if isinstance(each, Optimizer):
-                found.add(StateDict(each.site))
-            elif isinstance(each, Instance | Container):
-                found.add(Entries(each))
         return frozenset(found)
 
     def data_inside(self, objects: Objects, most_deep: int | None = None) -> Objects:

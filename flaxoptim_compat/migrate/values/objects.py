@@ -67,18 +67,10 @@ class Create(Object):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class State(Object):
-    """The ``state`` of an optimizer."""
-
-    site: Site | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class StateDict(Object):
     """The values of an optimizer as nested dicts, or as one whose keys are paths."""
 
     site: Site | None
-    is_flat: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -186,13 +178,6 @@ class Container(Object):
 
     node: ast.AST
     is_dict: bool = False
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entries(Object):
-    """The values of an object or a container as nested dicts, those of optimizers among them."""
-
-    of: Instance | Container
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import functools
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
@@ -79,7 +78,7 @@ class PointsTo:
         self.evidence = evidence or Evidence()
         self.processes = Processes(modules)
         self._flow = Flow(documents, modules, self.evidence, self.processes)
-        self._memory = self._flow.memory
+        self.memory = self._flow.memory
         self.scopes = self._flow.scopes
         self._data: dict[Objects, Objects] = {}
         self._parameter_names: dict[Document, frozenset[str]] = {}
@@ -131,12 +130,6 @@ class PointsTo:
         """The functions of the program that an expression can be, be it with some arguments."""
         return (each for each in self.called_by(node) if isinstance(each, Function))
 
-    # Variables, fields and functions
-
-    def variable(self, scope: ast.AST, name: str) -> Objects:
-        """The values that a variable of a scope can hold."""
-        return _known(self._memory.variable(scope, name))
-
     def is_parameter(self, document: Document, node: ast.expr) -> bool:
         """True if a name is a parameter of the function it stands in, or of one around that."""
         if not isinstance(node, ast.Name):
@@ -146,46 +139,13 @@ class PointsTo:
             each.arg == node.id for each in parameters(scope.args)
         )
 
-    def field(self, of: ast.ClassDef, name: str) -> Objects:
-        """The values that a field of the objects of a class can hold."""
-        return _known(self._memory.seen("field", of, name))
-
     def returned(self, function: ast.AST) -> Objects:
         """The values that a function can return."""
-        return _known(self._memory.cells.read(("returns", function, "")))
-
-    # Classes and containers
-
-    def ancestry(self, of: Class) -> Iterator[tuple[Class, Objects]]:
-        """A class and those that it is derived from, however far, each with what its bases are."""
-        return self._memory.ancestry(of)
-
-    def has_method(self, of: Class, name: str) -> bool:
-        """True if a class has a method that the program defines, be it inherited."""
-        return self._memory.has_method(of, name)
-
-    @functools.cached_property
-    def own_methods(self) -> frozenset[str]:
-        """The methods of the classes of the program that make no definitions."""
-        return frozenset(
-            method.name
-            for node, of in self._memory.classes.items()
-            if not self._memory.makes_definitions(of)
-            for method in node.body
-            if isinstance(method, ast.FunctionDef)
-        )
-
-    def item(self, objects: Objects, key: Hashable) -> Objects:
-        """The values that these containers or objects hold under a key."""
-        return _known(self._memory.item(objects, key))
+        return self.memory.cells.read(("returns", function, ""))
 
     def is_made_unseen(self, of: Class) -> bool:
         """True if code that is not seen takes the arguments that make an object of a class."""
-        return not (self._memory.has_method(of, "__init__") or self._memory.all_fields(of))
-
-    def inside(self, objects: Objects) -> Objects:
-        """These objects, what is in their fields and entries, and so on."""
-        return _known(self._memory.inside(objects))
+        return not (self.memory.has_method(of, "__init__") or self.memory.all_fields(of))
 
     def data_inside(self, objects: Objects) -> Objects:
         """These objects, and those in the containers and the fields of dataclasses among them.
@@ -194,12 +154,12 @@ class PointsTo:
         """
         data = self._data.get(objects)
         if data is None:
-            data = self._data[objects] = _known(self._memory.data_inside(objects))
+            data = self._data[objects] = self.memory.data_inside(objects)
         return data
 
     def holds_optimizer(self, objects: Objects) -> bool:
         """True if there is an optimizer among these objects, or inside of them."""
-        return any(isinstance(each, Optimizer) for each in self.inside(objects))
+        return any(isinstance(each, Optimizer) for each in self.memory.inside(objects))
 
     # The whole program
 
@@ -214,7 +174,7 @@ class PointsTo:
     @property
     def shown_together(self) -> Iterator[list[Site]]:
         """The definitions that a run saw in one variable, or one field."""
-        for objects in self._memory.shown.values():
+        for objects in self.memory.shown.values():
             sites = (each.site for each in objects if isinstance(each, Definition | Optimizer))
             yield [each for each in sites if each is not None]
 

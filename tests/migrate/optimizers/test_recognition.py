@@ -252,16 +252,6 @@ def test_a_part_of_a_class_of_the_program_is_why_all_of_them_stay() -> None:
     assert several.cause.startswith("The class of a part is not one of flax.optim")
 
 
-def test_a_fixture_is_known_by_the_name_that_it_is_given() -> None:
-    program = (
-        "import pytest\nfrom flax import optim\n\n\n"
-        '@pytest.fixture(name="factory")\ndef _factory():\n'
-        "    return lambda rate: optim.Adam(rate).create({})\n\n\n"
-        "def test_it(factory):\n    assert factory(0.1).target == {}\n"
-    )
-    assert rewrite(program, "optax").endswith("assert factory(0.1).params == {}\n")
-
-
 def test_a_definition_of_several_that_is_asked_for_hyper_parameters_stays_one() -> None:
     program = (
         "from flax import optim\n\nevery = optim.ModelParamTraversal(lambda path, _: True)\n"

@@ -498,10 +498,6 @@ STAYS = {
         "    return getattr(State(o), g)",
         "FOC218",
     ),
-    "it is asked whether it has a name": (
-        "return jax.tree_map(lambda x: g, [o], is_leaf=lambda x: hasattr(x, 'state'))",
-        "FOC216",
-    ),
     "all fields of what has it are pickled": (
         "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
         "        def save(self):\n            return pickle.dumps(vars(self))\n    return Agent()",
@@ -533,23 +529,6 @@ STAYS = {
     "an entry of its state dict or of another": (
         "from flax import serialization\n"
         "    d = o.state_dict() if g else serialization.msgpack_restore(p)\n    return d['target']",
-        "FOC210",
-    ),
-    "entries of its state dict by their paths": (
-        "from flax import traverse_util\n"
-        "    return traverse_util.flatten_dict(o.state_dict())['target', 'w']",
-        "FOC210",
-    ),
-    "entries of a state dict that it is part of": (
-        "from flax import serialization\n"
-        "    return serialization.to_state_dict({'o': o, 'n': 1})['o']['state']",
-        "FOC210",
-    ),
-    "entries of that of an object": (
-        "from flax import serialization, struct\n"
-        "    class State(struct.PyTreeNode):\n        o: optim.Optimizer\n        n: int\n"
-        "    entries = serialization.to_state_dict(State(o, 1))\n"
-        "    entries['o']['state']['more'] = entries['n']\n    return entries",
         "FOC210",
     ),
     "it is put into a file that is not given": (
