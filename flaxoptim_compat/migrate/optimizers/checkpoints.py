@@ -13,10 +13,10 @@ from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import DECAY, DTYPE, INTEGERS, RATE
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
-from flaxoptim_compat.migrate.optimizers.definitions import focus_of
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
+from flaxoptim_compat.migrate.optimizers.definitions import (
     bound_of,
     filters_of,
+    focus_of,
     inner_definitions,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit

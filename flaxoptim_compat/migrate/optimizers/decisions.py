@@ -9,14 +9,12 @@ from collections.abc import Iterator, Sequence
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.definitions import (
+    filters_of,
     focus_of,
+    inner_definitions,
     is_certain,
     own_state,
     why_no_text,
-)
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
-    filters_of,
-    inner_definitions,
 )
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
@@ -183,15 +181,22 @@ def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
     """The definitions that have no learning rate, or may have none where each step has one."""
     around = [each for each in unit.sites if each.name in ("MultiOptimizer", "WeightNorm")]
     lacking = {
-        each
-        for each in unit.sites
-        if each not in around
-        and _may_lack_rate(points_to, each)
-        and (_may_need_rate(unit, each) or _is_written_out(points_to, each))
+        each for each in unit.sites if each not in around and _may_lack_rate(points_to, unit, each)
     }
     for _ in around:  # one may be in another
         lacking |= {each for each in around if lacking & {*inner_definitions(points_to, each)}}
     return frozenset(lacking)
+
+
+def _may_lack_rate(points_to: PointsTo, unit: Unit, site: Site) -> bool:
+    """True if a definition has no learning rate, or may be given none, or None for one."""
+    by_name = (each.value for each in site.node.keywords if each.arg == RATE)
+    rate = next(by_name, site.node.args[0] if site.name and site.node.args else None)
+    # Whether there is one among what `*` and `**` stand for only shows when the program runs.
+    if not (rate is None or isinstance(rate, ast.Starred) or points_to.may_be_none(rate)):
+        return False
+    is_written_out = site.name and is_certain(points_to, site) and is_spelled_out(site.node)
+    return bool(is_written_out) or _may_need_rate(unit, site)
 
 
 def _start_differently(unit: Unit) -> list[Use]:
@@ -239,13 +244,6 @@ def _may_give_rate(step: Use) -> bool:
     return bool({RATE, "hyper_params"} & {*step.overrides}) or (
         isinstance(step.node, ast.Call) and not is_spelled_out(step.node)
     )
-
-
-def _is_written_out(points_to: PointsTo, site: Site) -> bool:
-    """True if a definition has the hyper-parameters that its call spells out, and no others."""
-    if not site.name or not is_certain(points_to, site):
-        return False
-    return is_spelled_out(site.node)
 
 
 def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traversal, bool]:
@@ -341,18 +339,3 @@ def _selects(unit: Unit) -> bool:
 
 def _focuses(unit: Unit) -> list[ast.expr]:
     return [focus for focus in map(focus_of, unit.creates) if focus is not None]
-
-
-def _may_lack_rate(points_to: PointsTo, site: Site) -> bool:
-    """True if a definition has no learning rate, or may be given none, or None for one."""
-    rate = _given_rate(site)
-    # Whether there is one among what `*` and `**` stand for only shows when the program runs.
-    return rate is None or isinstance(rate, ast.Starred) or points_to.may_be_none(rate)
-
-
-def _given_rate(site: Site) -> ast.expr | None:
-    """The learning rate that a definition is given; None if there is none, or if it is None."""
-    by_name = (each.value for each in site.node.keywords if each.arg == RATE)
-    first = site.node.args[0] if site.name and site.node.args else None
-    rate = next(by_name, first)
-    return None if isinstance(rate, ast.Constant) and rate.value is None else rate

@@ -35,25 +35,23 @@ def findings(
       edits_of: the edits for a use in a unit that is rewritten.
       drops: whether the names in a use are gone with them.
     """
-    if reading.facts is None:
-        return
-    for use, unit in reading.facts.of(code, reading.document):
+    uses = () if reading.facts is None else reading.facts.of(code, reading.document)
+    for use, unit in uses:
         if reading.allows(code, use.node):
-            yield finding(reading, code, use, unit, what, instead, edits_of, drops)
+            found = functools.partial(Finding, code, *reading.document.span(use.node), what)
+            yield _finding(reading, found, use, unit, instead, edits_of, drops)
 
 
-def finding(
+def _finding(
     reading: Reading,
-    code: str,
+    found: functools.partial[Finding],
     use: Use,
     unit: Unit,
-    what: str,
     instead: str,
     edits_of: EditsOf,
-    drops: Callable[[Use, Unit], bool] = lambda use, unit: False,
+    drops: Callable[[Use, Unit], bool],
 ) -> Finding:
     """The finding of one use."""
-    start, end = reading.document.span(use.node)
     if unit.converts and use in unit.bridged:
         of = (
             "and a TrainState of it"
@@ -62,11 +60,11 @@ def finding(
         )
         instead = f"the same, {of}: {use.problem}"
         change = Change(functools.partial(bridge_edits, reading, use, unit))
-        return Finding(code, start, end, what, instead, optax=change)
+        return found(instead, optax=change)
     if unit.converts:
         gone = (use.node,) if drops(use, unit) else ()
         change = Change(functools.partial(edits_of, use, unit), drops=gone)
-        return Finding(code, start, end, what, instead, optax=change)
+        return found(instead, optax=change)
     here = (each for each in unit.problems if each.node is use.node)
     own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
@@ -74,9 +72,9 @@ def finding(
         # However many places there are, that is one thing to settle.
         first = next(filter(_is_mixed, unit.problems))
     if own is not None and (own is first or not _is_mixed(own)):
-        return Finding(code, start, end, what, own.problem, optax=None, reason=own.problem)
+        return found(own.problem, optax=None, reason=own.problem)
     instead = f"{instead}; it stays, because of {_line(use, first)}"
-    return Finding(code, start, end, what, instead, optax=None, cause=first.problem)
+    return found(instead, optax=None, cause=first.problem)
 
 
 def _is_mixed(use: Use) -> bool:

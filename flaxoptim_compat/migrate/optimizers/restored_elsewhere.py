@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from flaxoptim_compat.catalogue import BY_NAME, DECAY
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
+from flaxoptim_compat.migrate.optimizers.definitions import (
     bound_of,
     inner_definitions,
 )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import INTEGERS, RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.fragments import listed, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -35,10 +32,6 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
     optimizer = imports.name_of(_OPTIMIZER, use.node)
     receiver = _receiver(reading, use.node)
     there: Fragments = (f"{optimizer}.from_train_state(", span(reading, receiver), ")")
-    outer = _asked_around(reading, use, unit)
-    if outer is not None:
-        name = _free_name(reading.document, outer.node)
-        there = (f"({name} := ", *there, ")") if outer is use else (name,)
     edits = [replaced(reading, receiver, *there)]
     if use.axis:
         assert isinstance(use.node, ast.Call)
@@ -47,41 +40,6 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
         edits.append(replaced(reading, grads, *averaged))
     back = back_edits(reading, use, unit) if use.bridge == "returns" else ()
     return (*edits, *back)
-
-
-def _asked_around(reading: Reading, use: Use, unit: Unit) -> Use | None:
-    """The call in whose arguments its own optimizer is asked for something; None if none is.
-
-    It is this use, or has it in its arguments.
-    """
-    document = reading.document
-    bridged = [each for each in unit.bridged if each.document is document and not each.makes]
-    named = {each: _receiver(reading, each.node) for each in bridged}
-    receiver = named.get(use)
-    if not isinstance(receiver, ast.Name):
-        return None
-    same = [each for each, of in named.items() if isinstance(of, ast.Name) and of.id == receiver.id]
-    for outer in same:
-        given = arguments_of(outer.node) if isinstance(outer.node, ast.Call) else []
-        inside = {node for each in given for node in ast.walk(each)}
-        # What is called later, or in a loop, may be asked for another one by then.
-        later = any(isinstance(each, _LATER) for each in inside)
-        inner = [each for each in same if each.node in inside]
-        if inner and not later and (use is outer or use in inner):
-            return outer
-    return None
-
-
-_LATER = (ast.Lambda, ast.comprehension, ast.NamedExpr)
-
-
-def _free_name(document: Document, node: ast.AST) -> str:
-    """``legacy``, or that with a number, which nothing is called in the function around."""
-    nodes = [*ast.walk(document.function(node))]
-    taken = {each.id for each in nodes if isinstance(each, ast.Name)}
-    taken |= {each.arg for each in nodes if isinstance(each, ast.arg)}
-    numbered = (f"legacy_{number}" for number in itertools.count(2))
-    return next(each for each in itertools.chain(["legacy"], numbered) if each not in taken)
 
 
 def back_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
@@ -133,60 +91,27 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     call = use.node
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     grads = gradients_of(call)[0]
-    values = _values_of_step(reading, use, unit)
-    is_bare = not use.overrides and not isinstance(grads, _BRACKETED)
-    if not values and is_bare and not use.axis:
+    if not use.overrides and not isinstance(grads, _BRACKETED) and not use.axis:
         # Only the name changes, and all that stands between the brackets stays as it is.
         return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
-    given = value(reading, grads)
-    text = _step(reading, use, values, given, imports, _filtering(unit, values))
-    return (replaced(reading, call, *text),)
-
-
-def _filtering(unit: Unit, values: Sequence[tuple[str, Fragments]]) -> str:
-    """The filter that keeps ``tree_set`` from the moments of a parameter with a value's name."""
-    ambiguous = unit.ambiguous.intersection(name for name, _ in values)
-    return 'lambda path, _: "hyperparams" in str(path)' if ambiguous else ""
-
-
-def _step(
-    reading: Reading,
-    use: Use,
-    values: Sequence[tuple[str, Fragments]],
-    grads: Fragments,
-    imports: ImportPlan,
-    filtering: str,
-) -> Fragments:
-    """A step of a TrainState.
-
-    Args:
-      reading: the file.
-      use: the step of the optimizer.
-      values: the hyper-parameters that it sets.
-      grads: its gradients.
-      imports: those of the result.
-      filtering: what says where in the state they are; "" if their names do.
-    """
-    call = use.node
-    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    named: Fragments = ("grads=", *_averaged(use, value(reading, grads), imports))
+    if not use.overrides:
+        text = (*owner(reading, call.func.value), ".apply_gradients(", *named, ")")
+        return (replaced(reading, call, *text),)
     receiver = span(reading, call.func.value)
-    named: Fragments = ("grads=", *_averaged(use, grads, imports))
-    if not values:
-        return (*owner(reading, call.func.value), ".apply_gradients(", *named, ")")
-    optax = imports.name_of("optax", call)
     arguments: list[Fragments] = [(receiver, ".opt_state")]
-    if filtering:
-        arguments.append((filtering,))
-    arguments += [(f"{name}=", *given_value) for name, given_value in values]
-    setting = (f"opt_state={optax}.tree_utils.tree_set(", *listed(arguments), ")")
-    return (receiver, ".replace(", *setting, ").apply_gradients(", *named, ")")
-
-
-def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, Fragments]]:
-    """The hyper-parameters that the step sets in the state, by name."""
-    assert isinstance(use.node, ast.Call)
-    given = [each for each in use.node.keywords if each.arg in use.overrides]
-    return [(str(each.arg), _as_float(reading, str(each.arg), each.value)) for each in given]
+    if unit.ambiguous.intersection(use.overrides):
+        # The moments of a parameter with the name of a value are none.
+        arguments.append(('lambda path, _: "hyperparams" in str(path)',))
+    arguments += [
+        (f"{each.arg}=", *_as_float(reading, str(each.arg), each.value))
+        for each in call.keywords
+        if each.arg in use.overrides
+    ]
+    tree_set = f"{imports.name_of('optax', call)}.tree_utils.tree_set("
+    setting = (".replace(opt_state=", tree_set, *listed(arguments), ")")
+    text = (receiver, *setting, ").apply_gradients(", *named, ")")
+    return (replaced(reading, call, *text),)
 
 
 def _as_float(reading: Reading, name: str, node: ast.expr) -> Fragments:
@@ -194,8 +119,7 @@ def _as_float(reading: Reading, name: str, node: ast.expr) -> Fragments:
     match node:
         case ast.Constant(value=bool()):
             pass
-        # Those of a part have its number behind them.
-        case ast.Constant(value=int(whole)) if not name.startswith(tuple(INTEGERS)):
+        case ast.Constant(value=int(whole)) if name not in INTEGERS:
             return (repr(float(whole)),)
     return value(reading, node)
 

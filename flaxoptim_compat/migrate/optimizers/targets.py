@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable
 
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN
-from flaxoptim_compat.migrate.optimizers.assigned import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import External, Instance
@@ -53,7 +52,7 @@ def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
     if shown is not None:
         return WHOLE in shown
     return any(
-        _is_whole(points_to, assigned_once(points_to, use.document, use.node, each))
+        _is_whole(points_to, _assigned_once(points_to, use.document, use.node, each))
         for each in targets_of(use)
     )
 
@@ -137,6 +136,43 @@ def may_be_partial(points_to: PointsTo, step: Use) -> bool:
     call = step.node
     assert isinstance(call, ast.Call)
     return any(
-        isinstance(assigned_once(points_to, step.document, call, each), ast.Dict)
+        isinstance(_assigned_once(points_to, step.document, call, each), ast.Dict)
         for each in gradients_of(call)
     )
+
+
+def _assigned_once(
+    points_to: PointsTo, document: Document, place: ast.AST, node: ast.expr
+) -> ast.expr:
+    """The expression that a variable is assigned, if one statement of its scope assigns it.
+
+    Where a value is unpacked into several names, it is an entry of the value.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      place: where it is asked for.
+      node: the variable; any other expression is returned as it is.
+    """
+    if not isinstance(node, ast.Name):
+        return node
+    scopes, name = points_to.scopes[document], node.id
+    scope = scopes.binder(place, name)
+    # A parameter, an import and a pattern bind it as well.
+    if scope is None or len(scopes.of[scope].bindings[name]) != 1:
+        return node
+    stored = [
+        document.statement(each)
+        for each in ast.walk(scope)
+        if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Store)
+        if scopes.binder(each, name) is scope
+    ]
+    match stored:
+        case [ast.Assign(targets=[ast.Name(id=bound), *_], value=value)] if bound == name:
+            return value
+        case [ast.Assign(targets=[ast.Tuple(elts=targets)], value=value)]:
+            names = [getattr(each, "id", "") for each in targets]
+            if name in names and not any(isinstance(each, ast.Starred) for each in targets):
+                entry = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
+                return ast.copy_location(entry, value)
+    return node

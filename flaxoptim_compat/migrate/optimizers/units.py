@@ -10,7 +10,7 @@ import ast
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
 
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import inner_definitions
+from flaxoptim_compat.migrate.optimizers.definitions import inner_definitions
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Site

@@ -17,11 +17,9 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Objects,
     Optimizer,
-    Partial,
     Site,
     StateDict,
     Stored,
-    Transformed,
     Unknown,
 )
 
@@ -120,14 +118,8 @@ def _called(other: Object) -> str:
     match other:
         case Instance(of=Class(document=document, node=node)):
             return f"an object of `{node.name}`, {document.place(node)}"
-        case Class(document=document, node=node):
-            return f"the class `{node.name}`, {document.place(node)}"
-        case Function(document=document, node=node):
-            return f"a function, {document.place(node)}"
-        case Partial() | Transformed():
-            return "a function"
-        case Definition():
-            return "a definition"
+        case Class(document=document, node=node) | Function(document=document, node=node):
+            return f"`{getattr(node, 'name', 'lambda')}`, {document.place(node)}"
         case External(name=name):
             return f"`{name}`"
         case Stored():

@@ -35,14 +35,15 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _moves_something(facts: Facts, document: Document) -> bool:
-    """True if an optimizer becomes a TrainState in a process or folder of a file."""
+    """True if optimizers become TrainStates where a file runs; if it has none, in its folder."""
     together = facts.points_to.processes.together_with(document)
-    moving = (unit.documents for unit in facts.units if unit.sites and unit.converts)
-    return any(
-        each in together or each.path.parent == document.path.parent
-        for documents in moving
-        for each in documents
+    near = [unit for unit in facts.units if not together.isdisjoint(unit.documents)]
+    beside = (
+        unit
+        for unit in facts.units
+        if any(each.path.parent == document.path.parent for each in unit.documents)
     )
+    return any(unit.sites and unit.converts for unit in near or beside)
 
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for checkpoints that were saved before"

@@ -11,12 +11,12 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optax_text.text import chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import (
+    bound_of,
     change_of,
     parts_of,
     why_no_text,
 )
 from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit

@@ -173,28 +173,6 @@ def test_a_method_may_change_what_the_step_is_given(grads: str) -> None:
     assert "optim.Momentum(0.1)" in rewrite(program, "optax")
 
 
-@pytest.mark.parametrize(
-    ("given", "is_bound"),
-    [
-        ("optimizer.state.replace(step=rate)", True),
-        # It is asked later, or another optimizer.
-        ("(lambda: optimizer.state)().replace(step=rate)", False),
-        ("other.state.replace(step=rate)", False),
-    ],
-)
-def test_an_optimizer_that_is_asked_twice_in_one_call_has_a_name(
-    given: str, is_bound: bool
-) -> None:
-    program = (
-        "from flax import optim\n\n\ndef train(params, legacy, rate):\n"
-        "    optimizer = other = optim.Momentum(0.1).create(params)\n"
-        f"    return optimizer.replace(state={given})\n"
-    )
-    text = rewrite(program, "optax")
-    assert ("legacy_2 := optim.Optimizer.from_train_state(optimizer)" in text) is is_bound
-    assert text.count("from_train_state(") == (1 if is_bound else 2)
-
-
 @pytest.mark.parametrize("signature", ["lr=None", "lr"])
 def test_a_rate_that_a_parameter_may_have_is_set_in_each_step(signature: str) -> None:
     text = (

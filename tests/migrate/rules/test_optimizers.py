@@ -164,11 +164,9 @@ BRIDGED = {
         "return o.state.param_states['w'].momentum",
         "return optim.Optimizer.from_train_state(o).state.param_states['w'].momentum",
     ),
-    "another step, where optax does not count": (
+    "another step": (
         "return o.replace(state=o.state.replace(step=r))",
-        "return (\n        (legacy := optim.Optimizer.from_train_state(o))\n"
-        "        .replace(state=legacy.state.replace(step=r))\n"
-        "        .to_train_state(inject=False)\n    )",
+        chained("replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r))"),
     ),
     "another state": (
         "return o.replace(state=r)",
