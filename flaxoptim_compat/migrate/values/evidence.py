@@ -124,7 +124,7 @@ class Evidence:
         document = self._documents.get(position.file) if position is not None else None
         if position is None or document is None:
             return None, None
-        calls = self._of(document).calls(position)
+        calls = [each for each in self._at(document, position) if isinstance(each, ast.Call)]
         if len(calls) > 1:  # all on one line
             names = self._classes.get(position, set())
             calls = [each for each in calls if last_name(each.func) in names]
@@ -135,53 +135,31 @@ class Evidence:
         document = self._documents.get(seen.position.file)
         if document is None:
             return
-        ends = self._of(document)
-        for node in ends.attributes(seen.position):
-            if node.attr == seen.name:
-                yield node.value
-        for call in ends.calls(seen.position):
-            match call:
+        for node in self._at(document, seen.position):
+            match node:
+                case ast.Attribute(value=owner, attr=seen.name):
+                    yield owner
                 case ast.Call(
                     func=ast.Name(id="getattr" | "hasattr"),
                     args=[owner, ast.Constant(value=name), *_],
                 ) if name == seen.name:
                     yield owner
 
-    def _of(self, document: Document) -> _Ends:
-        if document not in self._ends:
-            self._ends[document] = _Ends(document)
-        return self._ends[document]
+    def _at(self, document: Document, position: Position) -> list[ast.expr]:
+        """The calls and attributes at a place; no two of a kind end where another one does.
+
+        Where Python tells no more than lines, it is all that begin on one.
+        """
+        ends = self._ends.get(document)
+        if ends is None:
+            ends = self._ends[document] = {}
+            for node in (*document.of_kind(ast.Call), *document.of_kind(ast.Attribute)):
+                ends.setdefault((node.end_lineno, node.end_col_offset), []).append(node)
+                ends.setdefault((node.lineno, None), []).append(node)
+        if position.end_line:
+            return ends.get((position.end_line, position.end_column), [])
+        return ends.get((position.line, None), [])
 
 
-_End = tuple[int | None, int | None]
-
-
-class _Ends:
-    """The calls and the attributes of a file by where they end, which no two have in common.
-
-    Where Python tells no more than lines, it is all that begin on one.
-    """
-
-    def __init__(self, document: Document) -> None:
-        self._calls: dict[_End, list[ast.Call]] = {}
-        self._attributes: dict[_End, list[ast.Attribute]] = {}
-        for call in document.of_kind(ast.Call):
-            self._calls.setdefault((call.end_lineno, call.end_col_offset), []).append(call)
-            self._calls.setdefault((call.lineno, None), []).append(call)
-        for node in document.of_kind(ast.Attribute):
-            self._attributes.setdefault((node.end_lineno, node.end_col_offset), []).append(node)
-            self._attributes.setdefault((node.lineno, None), []).append(node)
-
-    def calls(self, position: Position) -> list[ast.Call]:
-        """The calls at a place."""
-        return self._calls.get(_end(position), [])
-
-    def attributes(self, position: Position) -> list[ast.Attribute]:
-        """The attributes at a place."""
-        return self._attributes.get(_end(position), [])
-
-
-def _end(position: Position) -> _End:
-    if position.end_line:
-        return position.end_line, position.end_column
-    return position.line, None
+# Calls and attributes by where they end, or by the line on which they begin.
+_Ends = dict[tuple[int | None, int | None], list[ast.expr]]

@@ -364,8 +364,8 @@ class Memory:
                 return of_key | self.cells.read(("item", node, ANYWHERE))
             case Instance(of=of) if self.has_method(of, "__getitem__") or not self.all_fields(of):
                 methods = self.member(of, "__getitem__", each)
-                functions = [one for one in methods if isinstance(one, Function)]
-                return (methods - {*functions}).union(*map(self.returned, functions))
+                others = (one for one in methods if not isinstance(one, Function))
+                return self._result(each, "__getitem__").union(others)
             case Instance(of=of):  # of a named tuple
                 names = self.all_fields(of)
                 if isinstance(key, int) and key < len(names):
@@ -374,6 +374,12 @@ class Memory:
             case Stored() | Unknown() | Class():  # of a class, as `Base[T]`
                 return frozenset({each})
         return NOTHING
+
+    def _result(self, owner: Instance, name: str) -> Objects:
+        """The values that a method of an object returns."""
+        methods = self.member(owner.of, name, owner)
+        functions = (each for each in methods if isinstance(each, Function))
+        return NOTHING.union(*map(self.returned, functions))
 
     def contents(self, held: Objects) -> Objects:
         """All that is in these containers."""
@@ -387,9 +393,7 @@ class Memory:
                 case Container(node=node, is_dict=True):
                     found |= self.cells.read(("keys", node, ""))
                 case Instance(of=of) if self.has_method(of, "__iter__"):
-                    for method in self.member(of, "__iter__", each):
-                        if isinstance(method, Function):
-                            found |= self.contents(self.returned(method))
+                    found |= self.contents(self._result(each, "__iter__"))
                 case _:
                     found |= self.item(frozenset({each}), ANYWHERE)
         return frozenset(found)
@@ -402,9 +406,7 @@ class Memory:
                 case Container(node=ast.FunctionDef()):  # what yields, made a context manager
                     found |= self.contents(frozenset({each}))
                 case Instance(of=of) if self.has_method(of, "__enter__"):
-                    for method in self.member(of, "__enter__", each):
-                        if isinstance(method, Function):
-                            found |= self.returned(method)
+                    found |= self._result(each, "__enter__")
                 case _:
                     found.add(each)
         return frozenset(found)
