@@ -21,9 +21,9 @@ FOLDER = ".flaxoptim_compat"
 SUFFIX = ".uses"
 
 
-# Kinds of parameters of which not every TrainState can be made: a single array, an object without
-# `in`, and trees with integers among the leaves.
-ARRAY, OBJECT, WHOLE = "array", "object", "whole numbers"
+# Kinds of parameters of which not every TrainState can be made: a single array, and an object
+# without `in`.
+ARRAY, OBJECT = "array", "object"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,7 +28,6 @@ from flaxoptim_compat.observation.places import (
     ARRAY,
     OBJECT,
     SUFFIX,
-    WHOLE,
     Position,
     Seen,
     line_of_file,
@@ -174,8 +173,6 @@ def _kinds(target: Any) -> Iterator[str]:
         yield ARRAY
     elif not any(hasattr(target, each) for each in ("__contains__", "__getitem__", "__iter__")):
         yield OBJECT
-    if any(np.issubdtype(np.result_type(each), np.integer) for each in jax.tree.leaves(target)):
-        yield WHOLE
 
 
 def attach(module: ModuleType) -> None:

@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.definitions import (
     filters_of,
     focus_of,
@@ -17,10 +16,7 @@ from flaxoptim_compat.migrate.optimizers.definitions import (
     why_no_text,
 )
 from flaxoptim_compat.migrate.optimizers.targets import (
-    WHOLE_NUMBERS,
-    has_whole_numbers,
     may_be_models,
-    may_be_partial,
     why_refused,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -31,15 +27,11 @@ from flaxoptim_compat.migrate.optimizers.use import (
     is_spelled_out,
 )
 from flaxoptim_compat.migrate.values.evidence import Evidence
-from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
+from flaxoptim_compat.migrate.values.objects import Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from flaxoptim_compat.observation.places import from_here
 
 _MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
-_DEFINED_ELSEWHERE = (
-    "Nothing in these files makes the definition of this optimizer: give rewrite the files that do,"
-    " or write here which one it is."
-)
 _TOO_MUCH = (
     "Too many optimizers and other values go through the same code here to tell them apart."
     f" {RUN_TO_KNOW}"
@@ -65,9 +57,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
     unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
-    unit.partial = _of_some(points_to, unit)
-    unit.bridged = [each for each in unit.uses if each.problem or each in unit.partial]
-    unit.bridged = [each for each in unit.bridged if each.bridge]
+    unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.lacking = _lacking(points_to, unit)
     steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
     steps = _bridge_some(unit, steps)
@@ -102,15 +92,12 @@ def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
             return creates
         # Where it is made of a definition that comes from elsewhere is the line to change.
         made = [each for each in creates if each in unknown]
-        problem = _DEFINED_ELSEWHERE if made else _MADE_ELSEWHERE
-        return [dataclasses.replace((made or unknown)[0], problem=problem)]
+        return [dataclasses.replace((made or unknown)[0], problem=_MADE_ELSEWHERE)]
     found = [
         each for each in unit.uses if each.problem and not each.bridge and each.code != "FOC201"
     ]
     found += _may_not_average(unit)
     for each in creates:
-        if has_whole_numbers(points_to, each):
-            found.append(dataclasses.replace(each, problem=WHOLE_NUMBERS))
         if reason := _own_state(points_to, each):
             found.append(dataclasses.replace(each, problem=reason))
     return found
@@ -138,14 +125,6 @@ _ELSEWHERE = "`{}:{}` uses this optimizer too: give rewrite that file as well."
 def _own_state(points_to: PointsTo, create: Use) -> str:
     sites = [each for each in create.sites if each is not None]
     return next(filter(None, (own_state(points_to, each) for each in sites)), "")
-
-
-def _of_some(points_to: PointsTo, unit: Unit) -> list[Use]:
-    """The steps of parts that may have no gradients of the rest: optimizers take these."""
-    if not _selects(unit):
-        return []
-    steps = [each for each in unit.uses if each.code in STEPS and each.bridge == "returns"]
-    return [each for each in steps if may_be_partial(points_to, each)]
 
 
 def _may_not_average(unit: Unit) -> list[Use]:
@@ -247,26 +226,23 @@ def _may_give_rate(step: Use) -> bool:
 
 
 def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traversal, bool]:
-    """The traversals that only partitions use, and whether they stand inside of one.
+    """The traversals of partitions in optax, and whether they stand inside of one.
 
-    A MultiOptimizer whose traversal has another use stays, and so do those that share it.
+    A MultiOptimizer stays that shares its traversal with one that stays.
 
     Args:
       points_to: what is known of the program.
       units: all of its units, of which some stay for this reason.
     """
-    others = _other_uses(points_to)
+    found = {unit: _traversals_of(points_to, unit) for unit in units}
     while True:
-        found = {unit: _traversals_of(points_to, unit) for unit in units}
         free = [unit for unit in units if unit.converts and not unit.definition_stays]
-        for unit in units:
-            if unit not in free:
-                others |= found[unit].keys()
+        others = {each for unit in units if unit not in free for each in found[unit]}
         touched = [unit for unit in free if found[unit].keys() & others]
         if not touched:
             return {each: inline for unit in free for each, inline in found[unit].items()}
         for unit in touched:
-            unit.definition_stays = "The traversal has other uses."
+            unit.definition_stays = "Another MultiOptimizer, which stays, has the same traversal."
 
 
 def _traversals_of(points_to: PointsTo, unit: Unit) -> dict[Traversal, bool]:
@@ -282,28 +258,11 @@ def _traversals_of(points_to: PointsTo, unit: Unit) -> dict[Traversal, bool]:
     return found
 
 
-def _other_uses(points_to: PointsTo) -> set[Traversal]:
-    """The traversals that the program asks for something, or gives to a function of a package."""
-    found: set[Traversal] = set()
-    if not points_to.has_traversals:
-        return found
-    for document in points_to.documents:
-        asked = [each.value for each in document.of_kind(ast.Attribute)]
-        for call in document.of_kind(ast.Call):
-            made = points_to.values(call)
-            if not any(isinstance(each, Definition | Optimizer) for each in made):
-                asked += arguments_of(call)
-        for each in asked:
-            found |= {value for value in points_to.values(each) if isinstance(value, Traversal)}
-    return found
-
-
 def _why_definition_stays(points_to: PointsTo, unit: Unit) -> Iterator[str]:
     """The reasons why the definitions of a unit cannot become optax."""
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
-            reason = _OF_SOME if use in unit.partial else use.problem or _OF_SOME_STEPS
-            yield f"In {use.document.place(use.node)}: {reason}"
+            yield f"In {use.document.place(use.node)}: {use.problem or _OF_SOME_STEPS}"
     creates = [use for use in unit.uses if use.code == "FOC202"]
     made = frozenset[Site | None]().union(*(use.sites for use in creates))
     made = made.union(*(inner_definitions(points_to, site) for site in unit.sites))
@@ -325,7 +284,6 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> Iterator[str]:
 
 
 _OF_SOME_STEPS = "Only some steps of the optimizer are given a hyper-parameter."
-_OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for the others."
 _OTHER_PATHS = (
     "The parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
     " `/params/dense/kernel` for `/dense/kernel`."

@@ -72,11 +72,6 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
     function = call.func
     takers = [*points_to.called_by(function)]
     names = [each.name for each in takers if isinstance(each, External)]
-    if "dataclasses.replace" in names and any(
-        sites_of(points_to.values(each), Optimizer) for each in call.args[:1]
-    ):
-        # Its keywords are the fields of an Optimizer.
-        return "dataclasses.replace, which names its fields"
     if isinstance(function, ast.Attribute):
         if isinstance(function.value, ast.Constant | ast.JoinedStr):
             return ""  # a text does not keep what `format` puts into it

@@ -34,7 +34,6 @@ class Unit:
       lacking: the definitions that may have no learning rate.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
-      partial: the steps that may be given gradients of some parameters only.
       conversions: the commands that convert their checkpoints for the rewritten program, each with
         a definition that it is for.
       is_reached: whether a run made one of them.
@@ -51,7 +50,6 @@ class Unit:
     lacking: frozenset[Site] = frozenset()
     bridged: list[Use] = dataclasses.field(default_factory=list)
     starts_at_array: bool = False
-    partial: list[Use] = dataclasses.field(default_factory=list)
     conversions: Mapping[str, Site] = dataclasses.field(default_factory=dict)
     is_reached: bool = False
     inferred: list[Use] = dataclasses.field(default_factory=list)

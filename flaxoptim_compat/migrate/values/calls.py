@@ -108,7 +108,6 @@ class Calls:
         self._documents = documents
         self._cells = memory.cells
         self.sites: dict[ast.Call, Site] = {}
-        self.has_traversals = False
         self._depth = 0
 
     def result(self, call: Call, functions: Objects, given: Given) -> Objects:
@@ -257,7 +256,6 @@ class Calls:
         if known_names.legacy_name(name) == "from_train_state":
             return external(known_names.BRIDGED)
         if known_names.is_traversal(name):
-            self.has_traversals = True
             return frozenset({Traversal(call.document, call.node)})
         if known_names.is_optimizer(name):
             return frozenset({Optimizer(Site(call.document, call.node, ""))})

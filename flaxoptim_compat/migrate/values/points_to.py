@@ -189,11 +189,6 @@ class PointsTo:
         return frozenset(found)
 
     @property
-    def has_traversals(self) -> bool:
-        """True if the program makes a traversal that selects parameters by their paths."""
-        return self._flow.calls.has_traversals
-
-    @property
     def gave_up(self) -> bool:
         """True if the program is more than can be followed, so that nothing is certain."""
         return self._flow.cells.gave_up

@@ -48,44 +48,6 @@ def test_moments_of_a_parameter_with_that_name_are_not_set(line: str, is_filtere
     assert (FILTERED in text) == is_filtered
 
 
-PARTIAL = """\
-import jax
-from flax import optim
-
-PARAMS = {{"body": 1.0, "head": {{"w": 2.0}}}}
-head = optim.ModelParamTraversal(lambda path, _: path.startswith("/head"))
-optimizer = optim.MultiOptimizer((head, optim.Adam(0.1))).create(PARAMS)
-
-
-def step(optimizer, loss, g):
-    grads = {grads}
-    return optimizer.apply_gradient(grads)
-
-
-step(optimizer, 1, 2)
-"""
-
-
-@pytest.mark.parametrize(
-    ("grads", "partial"),
-    [
-        ('{"head": g}', True),
-        ('{"head": {"w": g}, "body": g}', True),
-        ("jax.grad(loss)(optimizer.target)", False),
-        ("g", False),
-    ],
-)
-def test_gradients_of_some_parameters_are_given_to_the_optimizer(grads: str, partial: bool) -> None:
-    program = PARTIAL.replace("{grads}", grads).replace("{{", "{").replace("}}", "}")
-    text = rewrite(program, "optax")
-    bridged = "optim.Optimizer.from_train_state(optimizer).apply_gradient(grads)"
-    assert (bridged in in_one_line_each(text)) is partial
-    assert ("return optimizer.apply_gradients(grads=grads)" in text) is not partial
-    # An optimizer of all parameters needs each gradient, with flax.optim too.
-    of_all = program.replace("optim.MultiOptimizer((head, optim.Adam(0.1)))", "optim.Adam(0.1)")
-    assert "apply_gradients(grads=grads)" in rewrite(of_all, "optax")
-
-
 CHANGES = """\
 from flax import optim
 
