@@ -31,7 +31,9 @@ from flaxoptim_compat.migrate.values.objects import Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from flaxoptim_compat.observation.places import from_here
 
-_MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
+_MADE_ELSEWHERE = (
+    "Nothing in these files makes this optimizer or its definition: give rewrite the files that do."
+)
 _TOO_MUCH = (
     "Too many optimizers and other values go through the same code here to tell them apart."
     f" {RUN_TO_KNOW}"
