@@ -40,11 +40,8 @@ def program(entry: Case, rate: str) -> Any:
     text, cfg = spelled(entry, "keywords")
     if rate == "scheduled":
         text = re.sub(r"learning_rate=[\w.-]+", "learning_rate=rate_at", text)
-    if entry.optimizer == "MultiOptimizer":
-        injected = [{RATE: RATE}] * len(entry.inner) if rate == "settable" else []
-        new = rewritten_parts(text, injected)
-    else:
-        new = rewritten(text, [RATE] if rate == "settable" else ())
+    write = rewritten_parts if entry.optimizer == "MultiOptimizer" else rewritten
+    new = write(text, [RATE] if rate == "settable" else ())
     new = _scheduled(new) if rate == "scheduled" else new
     return made(new, cfg=cfg, rate_at=lambda step: 0.1 / (1 + step))
 
