@@ -105,7 +105,7 @@ def test_every_public_name_is_described_with_its_types(site: Path) -> None:
             assert {f"{module}.{name}", f"module-{module}.{name}"} & page.anchors, name
     text = " ".join(page.text.split())
     assert "flaxoptim_compat.optim.Adam( learning_rate: Number | None = None, beta1: " in text
-    assert "beta2 – the same for squared gradients." in text
+    assert "beta2 – decay of the average of squared gradients, at least 0 and less than 1." in text
 
 
 @pytest.mark.parametrize("urls", [{}, {"Documentation": SITE, "Repository": REPOSITORY}])

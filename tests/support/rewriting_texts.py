@@ -9,7 +9,7 @@ from pathlib import Path
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import parse_gin
-from flaxoptim_compat.migrate.program.noqa import ignored_lines
+from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases, releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse, analyse_alone
 from flaxoptim_compat.migrate.run.rewriting import rewritten
@@ -41,7 +41,7 @@ def findings_of(
     """What the rules find in one file, or in several by their modules."""
     texts = {"program": program} if isinstance(program, str) else program
     documents = [document(text, name, language) for name, text in texts.items()]
-    ignored = {each.path: ignored_lines(each.text) for each in documents}
+    ignored = {each.path: Ignored(ignored_lines(each.text)) for each in documents}
     return analyse(documents, ignored, writes=True, releases=releases)
 
 
@@ -70,7 +70,7 @@ def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = Non
       ignored: for each line the codes that are not wanted.
     """
     document = Document(Path("program.py"), text, ast.parse(text))
-    return analyse_alone(document, ignored or {}).findings
+    return analyse_alone(document, Ignored(ignored or {})).findings
 
 
 def rewrite_alone(
@@ -90,7 +90,7 @@ def rewrite_alone(
 
     def analysed(program: str) -> FileFindings:
         each = Document(Path("program.py"), program, ast.parse(program))
-        return analyse_alone(each, ignored or {}, releases=releases)
+        return analyse_alone(each, Ignored(ignored or {}), releases=releases)
 
     found = analysed(text)
     result = rewritten(found, target).text

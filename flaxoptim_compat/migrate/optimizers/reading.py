@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use, shown
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Site
@@ -26,7 +27,7 @@ class Facts:
     Args:
       documents: the files of the program that have to do with optimizers.
       imported: for each file the files that it imports, by the names in its imports.
-      ignored: for each file and line the codes that are not wanted; "" stands for all.
+      ignored: the codes that are not wanted, by file.
       recognisers: what the rules recognise.
       evidence: what a run showed.
     """
@@ -35,7 +36,7 @@ class Facts:
         self,
         documents: Sequence[Document],
         imported: Mapping[Document, Mapping[str, Document]],
-        ignored: Mapping[Path, Mapping[int, frozenset[str]]],
+        ignored: Mapping[Path, Ignored],
         recognisers: Recognisers,
         evidence: Evidence | None = None,
     ) -> None:
@@ -93,13 +94,10 @@ class Facts:
         ]
 
 
-def _wanted(
-    found: Iterable[Use], ignored: Mapping[Path, Mapping[int, frozenset[str]]]
-) -> Iterator[Use]:
+def _wanted(found: Iterable[Use], ignored: Mapping[Path, Ignored]) -> Iterator[Use]:
     """The uses as the program's own marks want them."""
     for use in found:
-        codes = ignored.get(use.document.path, {}).get(use.node.lineno, frozenset())
-        if not codes & {use.code, ""}:
+        if not ignored.get(use.document.path, Ignored()).has(use.code, use.node.lineno):
             yield use
         elif use.code not in ("FOC215", "FOC218"):  # that this is not so is all they can say
             problem = "A comment says that it is to stay."
@@ -113,7 +111,7 @@ class Reading:
     Args:
       document: the file.
       names: what the names in it refer to.
-      ignored: for each line the codes that are not to be reported there; "" stands for all.
+      ignored: the codes that are not wanted.
       facts: which expressions are optimizers; None if the program has none.
       writes: whether texts in optax are wanted; else only findings are, and edits may be empty.
       accept_changes: whether definitions may become their nearest in plain optax.
@@ -122,7 +120,7 @@ class Reading:
 
     document: Document
     names: Names
-    ignored: Mapping[int, frozenset[str]] = dataclasses.field(default_factory=dict)
+    ignored: Ignored = dataclasses.field(default_factory=Ignored)
     facts: Facts | None = None
     writes: bool = True
     accept_changes: bool = False
@@ -139,5 +137,4 @@ class Reading:
 
     def allows_on(self, line: int, code: str) -> bool:
         """True if a finding of this code is wanted on this line."""
-        codes = self.ignored.get(line, frozenset())
-        return not ({code, ""} & codes)
+        return not self.ignored.has(code, line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 import tokenize
@@ -59,26 +60,18 @@ def _codes(comment: str) -> frozenset[str]:
     return frozenset(re.split(r"[\s,]+", match["codes"].upper()))
 
 
-class Ignored(Mapping[int, frozenset[str]]):
-    """The codes that are not reported in a file, line by line and in all of it.
+@dataclasses.dataclass(frozen=True)
+class Ignored:
+    """The codes that are not reported in a file; "" stands for all.
 
     Args:
       lines: the codes of comments, by line.
       everywhere: the codes of the settings, which count for every line.
     """
 
-    def __init__(self, lines: Mapping[int, frozenset[str]], everywhere: frozenset[str]) -> None:
-        self._lines = lines
-        self._everywhere = everywhere
+    lines: Mapping[int, frozenset[str]] = dataclasses.field(default_factory=dict)
+    everywhere: frozenset[str] = frozenset()
 
-    def __getitem__(self, line: int) -> frozenset[str]:
-        return self._lines.get(line, frozenset()) | self._everywhere
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def __contains__(self, line: object) -> bool:
-        return bool(self._everywhere) or line in self._lines
+    def has(self, code: str, line: int) -> bool:
+        """True if no finding of this code is wanted on this line."""
+        return not {code, ""}.isdisjoint(self.everywhere | self.lines.get(line, frozenset()))

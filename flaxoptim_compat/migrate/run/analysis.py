@@ -16,12 +16,12 @@ from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import imported_files, imported_names
+from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import recognisers, rule_modules
 from flaxoptim_compat.migrate.values.evidence import Evidence
 
 TARGETS = ("shim", "optax")
-Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
 
 
 class FileFindings(NamedTuple):
@@ -44,7 +44,7 @@ class FileFindings(NamedTuple):
 
 def analyse(
     documents: Sequence[Document],
-    ignored: Ignored,
+    ignored: Mapping[Path, Ignored],
     *,
     writes: bool,
     accept_changes: bool = False,
@@ -58,7 +58,7 @@ def analyse(
     Args:
       documents: files of one program that use optimizers or names of flax.optim, directly or
         through each other.
-      ignored: for each file and line the codes that are not wanted; "" stands for all.
+      ignored: the codes that are not wanted, by file.
       writes: whether the edits to optax are wanted too; jax is only imported if they are.
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
@@ -82,7 +82,7 @@ def analyse(
             Reading(
                 document,
                 names,
-                ignored.get(document.path, {}),
+                ignored.get(document.path, Ignored()),
                 facts,
                 writes,
                 accept_changes,
@@ -110,7 +110,7 @@ def _needed_elsewhere(
 
 def analyse_alone(
     document: Document,
-    ignored: Mapping[int, frozenset[str]],
+    ignored: Ignored,
     targets: Collection[str] = TARGETS,
     releases: Releases = NEWEST,
 ) -> FileFindings:
@@ -118,7 +118,7 @@ def analyse_alone(
 
     Args:
       document: the file.
-      ignored: for each line the codes that are not wanted; "" stands for all.
+      ignored: the codes that are not wanted.
       targets: the targets whose edits are wanted.
       releases: the versions that the result is for.
     """

@@ -16,6 +16,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run import analysis
 from flaxoptim_compat.migrate.run.analysis import FileFindings
@@ -88,7 +89,7 @@ def test_programs(path: Path, compared: list[FileFindings]) -> None:
 
 def test_texts_without_optimizers(compared: list[FileFindings]) -> None:
     for before, _ in TEXTS.values():
-        analysis.analyse_alone(Document(Path("a.py"), before, ast.parse(before)), {})
+        analysis.analyse_alone(Document(Path("a.py"), before, ast.parse(before)), Ignored())
     assert len(compared) == len(TEXTS) > 40
     assert any(each.findings for each in compared)
 

@@ -167,6 +167,8 @@ def test_what_nobody_rewrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "",
     ]
     assert not any("flaxoptim-compat rewrite" in line for line in lines)
+    lines = text(reported(Path(), a=[noted(1)._replace(code="FOC151")]))
+    assert lines[2] == "rewrite --to shim deals with it."
 
 
 def test_after_the_first_rewrite_the_second_is_next(scan: Scan) -> None:

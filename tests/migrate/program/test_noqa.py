@@ -40,5 +40,7 @@ def test_comments(text: str, end: str) -> None:
 
 def test_comments_and_settings_together() -> None:
     ignored = Ignored({2: frozenset({"FOC101"})}, frozenset({"FOC151"}))
-    assert ignored.get(1, frozenset()) == {"FOC151"}
-    assert ignored.get(2, frozenset()) == {"FOC101", "FOC151"}
+    codes = ("FOC101", "FOC151", "FOC201")
+    assert [code for code in codes if ignored.has(code, 1)] == ["FOC151"]
+    assert [code for code in codes if ignored.has(code, 2)] == ["FOC101", "FOC151"]
+    assert Ignored({3: frozenset({""})}).has("FOC201", 3)

@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding, settled
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.migrate.names.legacy_surface import full_names
 from tests.migrate.names.names_in_texts import exporter_of
@@ -331,13 +332,13 @@ def test_names_from_other_files_are_changed_there(text: str) -> None:
 def test_nothing_is_found_that_is_ignored(case: str) -> None:
     text, _ = FIXES[case]
     lines = range(1, text.count("\n") + 2)
-    everything = settle(read(text, ignored=dict.fromkeys(lines, frozenset({""}))))
+    everything = settle(read(text, ignored=Ignored(dict.fromkeys(lines, frozenset({""})))))
     assert everything == ([], {"shim": [], "optax": []})
 
 
 def test_one_line_is_ignored() -> None:
     text = "from flax import optim\nimport flax\nx = flax.optim.Adam  # noqa: FOC102\n"
-    assert rewritten(text, ignored={3: frozenset({"FOC102"})}) == text.replace(
+    assert rewritten(text, ignored=Ignored({3: frozenset({"FOC102"})})) == text.replace(
         "from flax import", "from flaxoptim_compat import"
     )
 

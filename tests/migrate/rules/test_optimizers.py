@@ -514,6 +514,7 @@ STAYS = {
         "return o.target if hasattr(o, 'apply_' 'gradient') else None",
         "FOC216",
     ),
+    "gradients of what takes more": ("return o.compute_gradient(g, p)", "FOC212"),
     "a method that is not known": ("return o.unknown(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "entries of its state dict": ("return o.state_dict()['state']", "FOC210"),
