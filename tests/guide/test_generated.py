@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import jax
@@ -59,10 +60,21 @@ def test_the_goldens_are_current() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_environment")
-@pytest.mark.parametrize("name", ["random_numbers", "signatures"])
-def test_what_the_old_environment_says_is_current(name: str) -> None:
-    for path, content in GENERATORS[name].files().items():
+def test_the_signatures_of_the_old_environment_are_current() -> None:
+    for path, content in GENERATORS["signatures"].files().items():
         assert path.read_bytes() == content
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("old_environment")
+def test_the_random_numbers_of_the_old_environment_are_current() -> None:
+    ((path, content),) = GENERATORS["random_numbers"].files().items()
+    found, expected = (json.loads(each) for each in (content, path.read_bytes()))
+    assert found.keys() == expected.keys()
+    for name, leaves in expected.items():
+        # LAPACK chooses its kernels by the processor, and these are of its making.
+        if "orthogonal" not in name and not name.startswith("nn.LSTMCell"):
+            assert found[name] == leaves, name
 
 
 def assert_nearly(found: object, expected: object) -> None:
