@@ -108,7 +108,7 @@ def partition(
     """An ``optax.partition`` in which parameters that no filter selects keep every bit.
 
     Args:
-      parts: the parts of the ``MultiOptimizer``, in their order; for a focus, its only part.
+      parts: the parts of the ``MultiOptimizer``, in their order.
       document: the file of the calls.
       name_of: as for ``chain``.
       plain: write optax's namesakes where there are any, although that changes the numbers.

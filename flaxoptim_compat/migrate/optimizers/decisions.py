@@ -254,9 +254,9 @@ def _traversals_of(points_to: PointsTo, unit: Unit) -> dict[Traversal, bool]:
             if site.name == "MultiOptimizer" and isinstance(pair, ast.Tuple | ast.List):
                 for traversal in filters_of(points_to, pair.elts[0]):
                     found[traversal] = traversal.node is pair.elts[0]
+    # A definition with a focus stays, and others that have its traversal stay with it.
     for focus in _focuses(unit):
-        for traversal in filters_of(points_to, focus):
-            found[traversal] = traversal.node is focus
+        found |= dict.fromkeys(filters_of(points_to, focus), False)
     return found
 
 

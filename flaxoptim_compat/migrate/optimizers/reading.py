@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use, shown
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.noqa import Ignored
+from flaxoptim_compat.migrate.program.noqa import NOTHING_IGNORED, Ignored
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Site
@@ -97,7 +97,7 @@ class Facts:
 def _wanted(found: Iterable[Use], ignored: Mapping[Path, Ignored]) -> Iterator[Use]:
     """The uses as the program's own marks want them."""
     for use in found:
-        if not ignored.get(use.document.path, Ignored()).has(use.code, use.node.lineno):
+        if not ignored.get(use.document.path, NOTHING_IGNORED).has(use.code, use.node.lineno):
             yield use
         elif use.code not in ("FOC215", "FOC218"):  # that this is not so is all they can say
             problem = "A comment says that it is to stay."
@@ -120,7 +120,7 @@ class Reading:
 
     document: Document
     names: Names
-    ignored: Ignored = dataclasses.field(default_factory=Ignored)
+    ignored: Ignored = NOTHING_IGNORED
     facts: Facts | None = None
     writes: bool = True
     accept_changes: bool = False

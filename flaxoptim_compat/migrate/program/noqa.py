@@ -75,3 +75,6 @@ class Ignored:
     def has(self, code: str, line: int) -> bool:
         """True if no finding of this code is wanted on this line."""
         return not {code, ""}.isdisjoint(self.everywhere | self.lines.get(line, frozenset()))
+
+
+NOTHING_IGNORED = Ignored()

@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import imported_files, imported_names
-from flaxoptim_compat.migrate.program.noqa import Ignored
+from flaxoptim_compat.migrate.program.noqa import NOTHING_IGNORED, Ignored
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import recognisers, rule_modules
 from flaxoptim_compat.migrate.values.evidence import Evidence
@@ -82,7 +82,7 @@ def analyse(
             Reading(
                 document,
                 names,
-                ignored.get(document.path, Ignored()),
+                ignored.get(document.path, NOTHING_IGNORED),
                 facts,
                 writes,
                 accept_changes,
