@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+from collections.abc import Callable, Iterator, Sequence
+from email.message import Message
 from importlib import metadata
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from flaxoptim_compat import addresses
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from tests.support.places import ROOT
+from tests.support.processes import compat
 
 SITE, REPOSITORY = "https://example.org/guide", "https://example.org/source"
 LEFT = """\
@@ -26,23 +27,32 @@ def make(name, params):
 """
 
 
-def printed(folder: Path, command: str, *urls: str) -> str:
+Printed = Callable[..., str]
+
+
+@pytest.fixture
+def printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Printed]:
     """What a command prints where the installed package has these addresses."""
-    described = folder / "described" / "flaxoptim_compat-9.dist-info"
-    described.mkdir(parents=True, exist_ok=True)
-    lines = ["Metadata-Version: 2.4", "Name: flaxoptim_compat", "Version: 9"]
-    lines += [f"Project-URL: {each}" for each in urls]
-    (described / "METADATA").write_text("\n".join(lines) + "\n\n")
-    path = os.pathsep.join([str(described.parent), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-m", "flaxoptim_compat", *command.split()],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode in (0, 1), done.stderr
-    return done.stdout
+    monkeypatch.chdir(tmp_path)
+
+    def printed(command: str, *urls: str) -> str:
+        addresses.urls.cache_clear()
+        monkeypatch.setattr(metadata, "metadata", lambda name: described(urls))
+        assert main(command.split()) in (0, 1)
+        return capsys.readouterr().out
+
+    yield printed
+    addresses.urls.cache_clear()
+
+
+def described(urls: Sequence[str]) -> Message:
+    """What an installation says of the package with these addresses."""
+    message = Message()
+    for each in urls:
+        message["Project-URL"] = each
+    return message
 
 
 @pytest.mark.parametrize(
@@ -58,30 +68,42 @@ def printed(folder: Path, command: str, *urls: str) -> str:
     ],
 )
 def test_everything_follows_what_the_package_says(
-    tmp_path: Path, urls: tuple[str, ...], page: str | None
+    tmp_path: Path, printed: Printed, urls: tuple[str, ...], page: str | None
 ) -> None:
     program = tmp_path / "old.py"
     program.write_text(LEFT)
-    explained = printed(tmp_path, "explain FOC103", *urls)
+    explained = printed("explain FOC103", *urls)
     assert explained.endswith(f"\nThis page: <{page}>\n") == bool(page)
-    sarif = json.loads(printed(tmp_path, "scan old.py --format sarif", *urls))
+    sarif = json.loads(printed("scan old.py --format sarif", *urls))
     driver = sarif["runs"][0]["tool"]["driver"]
     assert {rule.get("helpUri") for rule in driver["rules"] if rule["id"] == "FOC103"} == {page}
     assert ("informationUri" in driver) == bool(page)
     # Twice: a mark that is there is not set again.
-    printed(tmp_path, "rewrite old.py --to optax --write", *urls)
-    printed(tmp_path, "rewrite old.py --to optax --write", *urls)
+    printed("rewrite old.py --to optax --write", *urls)
+    printed("rewrite old.py --to optax --write", *urls)
     (mark,) = marks_in(program.read_text())
     assert mark.text.endswith(f" ({page})" if page else ".")
 
 
-def test_a_mark_is_not_set_again_once_there_is_an_address(tmp_path: Path) -> None:
+def test_a_mark_is_not_set_again_once_there_is_an_address(tmp_path: Path, printed: Printed) -> None:
     program = tmp_path / "old.py"
     program.write_text(LEFT)
-    printed(tmp_path, "rewrite old.py --to optax --write")
+    printed("rewrite old.py --to optax --write")
     once = program.read_text()
-    printed(tmp_path, "rewrite old.py --to optax --write", f"Documentation, {SITE}")
+    printed("rewrite old.py --to optax --write", f"Documentation, {SITE}")
     assert program.read_text() == once
+
+
+def test_the_installed_package_says_it(tmp_path: Path) -> None:
+    info = tmp_path / "described" / "flaxoptim_compat-9.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.4\nName: flaxoptim_compat\nVersion: 9\n"
+        f"Project-URL: Documentation, {SITE}/\n\n"
+    )
+    path = os.pathsep.join([str(info.parent), str(ROOT)])
+    done = compat(["explain", "FOC103"], tmp_path, {"PYTHONPATH": path})
+    assert done.stdout.endswith(f"\nThis page: <{SITE}/rules/FOC103.html>\n"), done.stderr
 
 
 def test_without_what_describes_the_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,8 @@ def test_optim_imports_only_this_package_beside_what_a_train_state_does() -> Non
         ),
         "versions",
     }
+    # What is asked where an import fails.
+    assert "versions.allowed" not in of_this_package(found)
 
 
 def test_help_imports_the_command_line_only() -> None:

@@ -14,7 +14,7 @@ import pytest
 from flaxoptim_compat import optim
 from tests.support import cases
 from tests.support.half_precision import skip_unless_rounded
-from tests.support.options import ONE_EACH, each_value, params
+from tests.support.options import ONE_EACH, each_case_with, each_value, params
 from tests.support.side_by_side import bits
 from tests.support.tolerances import tolerance
 from tests.support.ulps import LargestValues, errors_in_ulps
@@ -94,7 +94,7 @@ def differs(case: cases.Case, holders: tuple[str, ...]) -> str:
 @pytest.mark.parametrize(
     ("case", "holders"),
     params(
-        itertools.product(cases.CASES, HOLDERS),
+        each_case_with(HOLDERS),
         # Each with one, and one with each.
         (*each_value(ONE_EACH, HOLDERS), *itertools.product([cases.case("Adam-all")], HOLDERS)),
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import subprocess
 import sys
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -21,6 +20,8 @@ from flaxoptim_compat.bridge import traversals
 from tests.support.oracle.cache import OracleUnavailable
 from tests.support.oracle.private_package import _JaxWithOldNames
 from tests.support.oracle.wheel import genuine_wheel
+from tests.support.places import ROOT
+from tests.support.processes import output_of
 
 
 @struct.dataclass
@@ -204,18 +205,14 @@ print(json.dumps(results))
 """
 
 
-def test_where_flax_has_none_the_numbers_are_the_same() -> None:
-    printed = [
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, way, *HIDDEN],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for way in ("hidden", "shown")
-    ]
-    assert printed[0] == printed[1]
-    assert len(json.loads(printed[0])) == 4
+def test_where_flax_has_none_the_numbers_are_the_same(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hidden = output_of(["-c", PROGRAM, "hidden", *HIDDEN], ROOT)
+    monkeypatch.setattr(sys, "argv", ["-c", "shown"])
+    exec(PROGRAM, {})
+    assert capsys.readouterr().out == hidden
+    assert len(json.loads(hidden)) == 4
 
 
 def test_those_of_flax_are_used_while_it_has_them() -> None:

@@ -14,7 +14,7 @@ import pytest
 from flaxoptim_compat.cli import main, parity, parity_runs
 from tests.support.own_programs import forget_programs
 from tests.support.places import ROOT
-from tests.support.processes import compat, output_of
+from tests.support.processes import output_of, start
 
 pytestmark = pytest.mark.usefixtures("folder_of_its_own")
 
@@ -209,8 +209,9 @@ def test_a_report_that_fails_leaves_the_old_one(
     assert [entry.name for entry in Path().iterdir()] == ["report.txt"]
 
 
-def test_as_a_command(tmp_path: Path) -> None:
-    done = compat(["parity", OLD, NEW, "--params", SMALL, "--steps", "2"], tmp_path)
+def test_as_a_command_it_does_not_warn_itself(tmp_path: Path) -> None:
+    command = ["parity", OLD, NEW, "--params", SMALL, "--steps", "2"]
+    done = start(["-W", "error", "-m", "flaxoptim_compat", *command], tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 
 

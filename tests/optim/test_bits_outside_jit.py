@@ -6,7 +6,6 @@ round a product and a sum together, most of it holds by itself.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 from flaxoptim_compat import compiled_steps, optim
 from tests.support import cases
 from tests.support.half_precision import skip_unless_rounded
-from tests.support.options import FAMILIES, ONE_EACH, each, each_value, params
+from tests.support.options import FAMILIES, ONE_EACH, each, each_case_with, each_value, params
 from tests.support.side_by_side import assert_same, bits
 from tests.support.tolerances import ALL
 
@@ -54,7 +53,7 @@ def both(optimizer: Any, grads: Any, **overrides: Any) -> tuple[Any, Any]:
 @pytest.mark.usefixtures("wide_numbers")
 @pytest.mark.parametrize(
     ("case", "dtype"),
-    params(itertools.product(cases.CASES, ALL), tuple(each_value(ONE_EACH, ALL))),
+    params(each_case_with(ALL), each_value(ONE_EACH, ALL)),
 )
 def test_every_case(case: cases.Case, dtype: str) -> None:
     optimizer = case.build(optim).create(with_long_rows(case, dtype))

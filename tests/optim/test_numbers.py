@@ -14,16 +14,18 @@ import pytest
 from flaxoptim_compat import optim
 from tests.support import cases, options
 from tests.support.beside_genuine import rates, run
-from tests.support.options import ONE_EACH, TELLING, each_value, params
+from tests.support.options import ONE_EACH, TELLING, each_case_with, each_value, params
 from tests.support.tolerances import ALL, tolerance
 from tests.support.ulps import LargestValues, errors_in_ulps, worst
 
 STEPS_JIT, STEPS_BY_KERNEL, STEPS_LONG = 20, 4, 1000
-MODES = ("compiled", "op by op")
 # What tells the most in one dtype, compiled, and each optimizer in another one op by op. In float32
 # it is compared with the recordings as well, in test_goldens.py.
 COMBINATIONS = params(
-    itertools.product(cases.CASES, ALL, MODES),
+    (
+        *itertools.product(cases.CASES, ALL, ["compiled"]),
+        *((*each, "op by op") for each in each_case_with(ALL)),
+    ),
     (
         *((*each, "compiled") for each in each_value(TELLING, ALL)),
         *((*each, "op by op") for each in each_value(ONE_EACH, ALL)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -49,6 +50,16 @@ def each(every: Iterable[Any], few: Iterable[Any]) -> list[Any]:
 def each_case(few: Iterable[cases.Case] = TELLING) -> list[Any]:
     """The cases as parameters, of which those that are not among the few are for such a run."""
     return each(cases.CASES, few)
+
+
+def each_case_with(values: Sequence[Any]) -> list[tuple[cases.Case, Any]]:
+    """The telling cases with each value, and of the others each with one, by turns.
+
+    No branch of the package is reached only by the other combinations of a single hyper-parameter
+    with a dtype, or with what holds the arrays: coverage of the steps is the same without them.
+    """
+    others = [case for case in cases.CASES if case not in TELLING]
+    return [*itertools.product(TELLING, values), *each_value(others, values)]
 
 
 def _name(combination: Sequence[Any]) -> str:

@@ -85,7 +85,7 @@ def test_ctrl_c_ends_at_once_and_changes_nothing(tmp_path: Path, command: list[s
 def test_no_module_of_the_folder_is_imported(tmp_path: Path) -> None:
     folder = tmp_path / "program"
     folder.mkdir()
-    big_program(folder)
+    (folder / "program.py").write_text(MAP)
     for name in ("json", "hashlib", "signal", "struct", "threading"):
         (folder / f"{name}.py").write_text("open('imported', 'w')\n")
     # Like the command that pip installs, which has its own folder in sys.path and not this one.
