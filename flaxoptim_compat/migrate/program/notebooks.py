@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import bisect
 import json
+import json.scanner
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from flaxoptim_compat.migrate.program.document import TOO_DEEP, Document, Unparsable, parse
+from flaxoptim_compat.migrate.program.document import TOO_DEEP, Unparsable, parse
 from flaxoptim_compat.migrate.program.source_text import (
     Place,
     Unreadable,
@@ -19,49 +19,40 @@ from flaxoptim_compat.migrate.program.source_text import (
     without_line_ends,
 )
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_DECODER = json.JSONDecoder(strict=False)
 
+class _Placed(str):
+    """A string in JSON, with the offsets at which it starts and ends."""
 
-class Piece(NamedTuple):
-    """One string in the JSON text."""
-
-    value: str
     start: int
     end: int
 
 
-class RawCell(NamedTuple):
-    """The source of a code cell, which is one string or a list of them.
+def _decoded(text: str) -> Any:
+    """The value of a text in JSON, in which all strings but keys know their places."""
+    decoder: Any = json.JSONDecoder(strict=False)
+    of_python: Any = json.scanner
+    plain = decoder.parse_string
 
-    Args:
-      number: the number of the cell in the notebook, from 1.
-      start: the offset at which the string or list starts in the JSON.
-      end: the offset at which it ends.
-      pieces: the strings.
-      is_list: whether the source is a list.
-    """
+    def placed(text: str, start: int, strict: bool = True) -> tuple[str, int]:
+        value, end = plain(text, start, strict)
+        string = _Placed(value)
+        string.start, string.end = start - 1, end
+        return string, end
 
-    number: int
-    start: int
-    end: int
-    pieces: tuple[Piece, ...]
-    is_list: bool
-
-    @property
-    def source(self) -> str:
-        """The code, with the line ends that it has."""
-        return "".join(piece.value for piece in self.pieces)
+    decoder.parse_string = placed
+    # The scanner of C does not ask for the function.
+    decoder.scan_once = of_python.py_make_scanner(decoder)
+    return decoder.decode(text)
 
 
-def code_cells(text: str) -> list[RawCell]:
-    """The code cells of a notebook.
+def _cells(text: str) -> Iterator[tuple[int, Sequence[_Placed], bool]]:
+    """The code cells of a notebook: the number, the strings of the source, whether it is a list.
 
     Raises:
       Unreadable: the text is no notebook of format 4, or no notebook of Python.
     """
     try:
-        notebook = json.loads(text, strict=False)
+        notebook = _decoded(text)
     except ValueError as error:
         raise Unreadable(f"the file is not JSON: {error}") from error
     except RecursionError as error:
@@ -74,24 +65,14 @@ def code_cells(text: str) -> list[RawCell]:
     language = _language(notebook.get("metadata"))
     if "python" not in language.lower():
         raise Unreadable(f"the language of the notebook is {language}")
-    # If a key is there twice, the last one counts, as for json.
-    cells = {key: start for key, _, start, _ in _members(text, _skip(text, 0))}["cells"]
-    return [
-        _code_cell(text, number, start)
-        for number, (cell, start, _) in enumerate(_elements(text, cells), start=1)
-        if isinstance(cell, dict) and cell.get("cell_type") == "code"
-    ]
-
-
-def _code_cell(text: str, number: int, at: int) -> RawCell:
-    members = {key: (value, start, end) for key, value, start, end in _members(text, at)}
-    value, start, end = members.get("source", ([], at, at))
-    if isinstance(value, str):
-        return RawCell(number, start, end, (Piece(value, start, end),), is_list=False)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Unreadable(f"cell {number} has a source that is no text")
-    pieces = tuple(Piece(*each) for each in _elements(text, start)) if value else ()
-    return RawCell(number, start, end, pieces, is_list=True)
+    for number, cell in enumerate(notebook["cells"], start=1):
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            source = cell.get("source", [])
+            is_list = isinstance(source, list)
+            strings = source if is_list else [source]
+            if not all(isinstance(each, _Placed) for each in strings):
+                raise Unreadable(f"cell {number} has a source that is no text")
+            yield number, strings, is_list
 
 
 def _language(metadata: Any) -> str:
@@ -103,145 +84,100 @@ def _language(metadata: Any) -> str:
     return next((each for each in languages if isinstance(each, str) and each), "python")
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, Any, int, int]]:
-    """The key, the value and the place of each member of the object at a place."""
-    at = _skip(text, at + 1)
-    while text[at] == '"':
-        key, at = _DECODER.raw_decode(text, at)
-        start = _skip(text, _skip(text, at) + 1)  # after the colon
-        value, end = _DECODER.raw_decode(text, start)
-        yield key, value, start, end
-        at = _after_comma(text, end)
-
-
-def _elements(text: str, at: int) -> Iterator[tuple[Any, int, int]]:
-    """The value and the place of each element of the array at a place."""
-    at = _skip(text, at + 1)
-    while text[at] != "]":
-        value, end = _DECODER.raw_decode(text, at)
-        yield value, at, end
-        at = _after_comma(text, end)
-
-
-def _after_comma(text: str, at: int) -> int:
-    at = _skip(text, at)
-    return _skip(text, at + 1) if text[at] == "," else at
-
-
-def _skip(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    assert match is not None
-    return match.end()
-
-
 # Below these cell magics there is Python; other cell magics, as %%bash, hold another language.
 _PYTHON_CELLS = {"capture", "prun", "time", "timeit"}
 _CELL_MAGIC = re.compile(r"\s*%%(\w+)")
-_STATEMENT = re.compile(r"([ \t]*)[%!?].*")
-_ASSIGNMENT = re.compile(r"([ \t]*[\w.,\[\]'\" \t]+=[ \t]*)[%!].*")
-_HELP = re.compile(r"([ \t]*)[%\w.*\[\]]+\?\??[ \t]*;?[ \t]*")
+# A magic as a statement, in an assignment, and a question for help, behind what is kept of a line.
+_MAGIC = re.compile(
+    r"([ \t]*)[%!?].*|([ \t]*[\w.,\[\]'\" \t]+=[ \t]*)[%!].*"
+    r"|([ \t]*)[%\w.*\[\]]+\?\??[ \t]*;?[ \t]*"
+)
+_FOREIGN_NAME = re.compile(r"\bflax\.optim\b|\bfrom\s+flax\s+import\b.*\boptim\b")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_BOUNDARY = re.compile(r"^# flaxoptim-compat: cell (\d+)\n", re.MULTILINE)
 
 
-class MaskedCell:
-    """The text of a cell, with a harmless line in place of each line that is no Python.
+class _Cell:
+    """A code cell, whose text has a harmless line in place of each line that is no Python.
 
     Lines keep their numbers. In place of a magic stands a ``0``, so that a block of magics is still
     a block, and a comment with the number of the magic.
 
     Args:
-      number: the number of the cell in the notebook.
-      source: the text of the cell.
-
-    Raises:
-      Unreadable: without its magics, the cell is no Python.
+      number: the number of the cell in the notebook, from 1.
+      strings: the strings of the source.
+      is_list: whether the source is a list of strings.
     """
 
-    def __init__(self, number: int, source: str) -> None:
-        self._number = number
-        self._masked: dict[str, str] = {}
-        # The lines that are masked, by their numbers from 1.
-        self.magics: dict[int, str] = {}
-        self.head = ""
-        self.is_foreign = False
-        lines = source.split("\n")
-        match = _CELL_MAGIC.match(source)
-        if match is not None:
-            self.is_foreign = match[1] not in _PYTHON_CELLS
-            if self.is_foreign:
-                self.text = ""
-                return
-            first = source[: match.start(1)].count("\n")
-            self.head = lines[first]
-            self._mask(lines, first, "")
-        self.text = self._parsable(lines)
+    def __init__(self, number: int, strings: Sequence[_Placed], is_list: bool) -> None:
+        self.number = number
+        self.strings = strings
+        self.is_list = is_list
+        self.source = "".join(strings)
+        self.lines = without_line_ends(self.source).split("\n")
+        self.text = ""
+        # The number of the first line in the text of all cells.
+        self.first_line = 1
+        # {number of a line that is masked, from 1: (the mask, the line)}
+        self.masked: dict[int, tuple[str, str]] = {}
+        magic = _CELL_MAGIC.match("\n".join(self.lines))
+        self.is_foreign = magic is not None and magic[1] not in _PYTHON_CELLS
+        self._magic_line = 0 if magic is None else magic[0].count("\n") + 1
 
-    def unmasked(self, text: str) -> str | None:
-        """The text with the magics again; None if a magic has got lost."""
-        for mask, original in self._masked.items():
-            if text.count(mask) != 1:
-                return None
-            text = text.replace(mask, original)
-        if self.head and text.lstrip().partition("\n")[0] != self.head.lstrip():
-            return None
-        return text
+    def mask(self) -> None:
+        """Make the text.
 
-    def _parsable(self, lines: list[str]) -> str:
+        Raises:
+          Unreadable: without its magics, the cell is no Python.
+        """
+        lines = [*self.lines]
+        if self._magic_line:
+            self._mask(lines, self._magic_line - 1, "")
         while True:
-            text = "\n".join(lines)
+            self.text = "\n".join(lines)
             try:
-                tree = parse(text)
+                parse(self.text)
+                return
             except Unparsable as error:
                 index = error.line - 1
-                kept = _kept_of_magic(lines[index]) if index < len(lines) else None
-                if kept is None:
+                magic = _MAGIC.fullmatch(lines[index]) if index < len(lines) else None
+                if magic is None:
                     raise Unreadable(f"line {error.line}: {error.message}") from error
-                self._mask(lines, index, kept)
-            else:
-                if Document(Path(), text, tree).is_too_deep:
-                    raise Unreadable(TOO_DEEP)
-                return text
+                self._mask(lines, index, magic[magic.lastindex or 1])
+
+    def unmasked(self, text: str) -> str:
+        """A changed text with the magics again.
+
+        Raises:
+          Unwritable: a magic has got lost, or has moved.
+        """
+        is_first = text.lstrip().startswith(self.masked.get(self._magic_line, ("", ""))[0])
+        for mask, line in self.masked.values():
+            if text.count(mask) != 1 or not is_first:
+                raise Unwritable(f"the change touches a magic of cell {self.number}")
+            text = text.replace(mask, line)
+        return text
 
     def _mask(self, lines: list[str], index: int, kept: str) -> None:
-        """Mask a line, with the lines that continue it, behind the part that is kept."""
-        continues = lines[index].endswith("\\")
-        self._hide(lines, index, f"{kept}0")
-        while continues and index + 1 < len(lines):
-            index += 1
+        """Mask a line behind the part that is kept, with the lines that continue it."""
+        instead, continues = f"{kept}0", True
+        while continues and index < len(lines):
             continues = lines[index].endswith("\\")
-            self._hide(lines, index, "")
+            number = len(self.masked) + 1
+            mask = f"{instead}# flaxoptim-compat: cell {self.number}, magic {number}."
+            self.masked[index + 1] = (mask, lines[index])
+            lines[index] = mask
+            index, instead = index + 1, ""
 
-    def _hide(self, lines: list[str], index: int, instead: str) -> None:
-        mask = f"{instead}# flaxoptim-compat: cell {self._number}, magic {len(self._masked) + 1}."
-        self._masked[mask] = self.magics[index + 1] = lines[index]
-        lines[index] = mask
-
-
-def foreign_names(source: str) -> Iterator[int]:
-    """The numbers of lines that name flax.optim, in a cell of another language."""
-    for number, line in enumerate(source.split("\n"), start=1):
-        if re.search(r"\bflax\.optim\b|\bfrom\s+flax\s+import\b.*\boptim\b", line):
-            yield number
-
-
-def _kept_of_magic(line: str) -> str | None:
-    """The part of a line that goes before the mask; None if the line is no magic."""
-    for pattern in (_STATEMENT, _ASSIGNMENT, _HELP):
-        match = pattern.fullmatch(line)
-        if match is not None:
-            return match[1]
-    return None
-
-
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_BOUNDARY = re.compile(r"^# flaxoptim-compat: cell (\d+)\n", re.MULTILINE)
-
-
-class _Cell(NamedTuple):
-    """A code cell whose Python is part of the text."""
-
-    raw: RawCell
-    masked: MaskedCell
-    first_line: int
+    def place(self, line: int, column: int, end_line: int, end_column: int, text: str) -> Place:
+        """The place of code in the cell; ``text`` is the JSON of the notebook."""
+        passed, at = 0, 0
+        for each in self.strings:
+            if passed < line:
+                at = each.start
+            passed += max(without_line_ends(each).count("\n"), 1)
+        file_line = text.count("\n", 0, at) + 1
+        return Place(line, column, end_line, end_column, self.number, file_line)
 
 
 class Notebook:
@@ -259,50 +195,48 @@ class Notebook:
 
     def __init__(self, source: bytes) -> None:
         try:
-            self._json = source.decode()
+            text = source.decode()
         except UnicodeDecodeError as error:
             raise Unreadable(f"byte {source[error.start]:#04x} is not UTF-8") from error
-        self._mark = self._json[:1] if self._json.startswith("\ufeff") else ""
-        self._json = self._json.removeprefix(self._mark)
+        self._json = text.removeprefix("\ufeff")
+        self._mark = text[: len(text) - len(self._json)]
         self.broken: list[tuple[Place, str]] = []
         self.unknown: list[tuple[Place, str]] = []
         # The magics that are masked, by the numbers of their lines in the text.
         self.magics: dict[int, str] = {}
         self._cells: list[_Cell] = []
-        texts: list[str] = []
-        lines = 0
-        for raw in code_cells(self._json):
-            masked = self._masked(raw)
-            if masked is None or not masked.text.strip():
-                continue
-            boundary = f"# flaxoptim-compat: cell {raw.number}\n" if self._cells else ""
-            self._cells.append(_Cell(raw, masked, lines + 1 + bool(boundary)))
-            before = lines + bool(boundary)
-            self.magics |= {before + line: magic for line, magic in masked.magics.items()}
-            texts.append(f"{boundary}{masked.text}\n")
-            lines += texts[-1].count("\n")
-        self.text = "".join(texts)
+        self.text = ""
+        for each in _cells(self._json):
+            self._add(_Cell(*each))
 
-    def _masked(self, raw: RawCell) -> MaskedCell | None:
-        source = without_line_ends(raw.source)
+    def _add(self, cell: _Cell) -> None:
+        if cell.is_foreign:
+            for line, text in enumerate(cell.lines, start=1):
+                if _FOREIGN_NAME.search(text):
+                    place = cell.place(line, 1, line, 1, self._json)
+                    self.unknown.append((place, "a cell in another language names flax.optim"))
+            return
         try:
-            masked = MaskedCell(raw.number, source)
+            cell.mask()
         except Unreadable as error:
-            self.broken.append((self._in_cell(raw, 1, 1, 1, 1), str(error)))
-            return None
-        if masked.is_foreign:
-            for line in foreign_names(source):
-                place = self._in_cell(raw, line, 1, line, 1)
-                self.unknown.append((place, "a cell in another language names flax.optim"))
-            return None
-        return masked
+            self.broken.append((cell.place(1, 1, 1, 1, self._json), str(error)))
+            return
+        if not cell.text.strip():
+            return
+        if self._cells:
+            self.text += f"# flaxoptim-compat: cell {cell.number}\n"
+        before = self.text.count("\n")
+        cell.first_line = before + 1
+        self.magics |= {before + line: magic for line, (_, magic) in cell.masked.items()}
+        self.text += f"{cell.text}\n"
+        self._cells.append(cell)
 
     def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
         """The place in the notebook for a place in the text."""
         index = bisect.bisect_right([cell.first_line for cell in self._cells], line) - 1
         cell = self._cells[max(index, 0)]
         before = cell.first_line - 1
-        return self._in_cell(cell.raw, line - before, column, end_line - before, end_column)
+        return cell.place(line - before, column, end_line - before, end_column, self._json)
 
     def encoded(self, text: str) -> bytes:
         """The bytes of the notebook with a changed text.
@@ -310,54 +244,32 @@ class Notebook:
         Raises:
           Unwritable: the text does not fall into the same cells any more.
         """
-        _, *parts = _BOUNDARY.split(f"# flaxoptim-compat: cell 0\n{text}")
-        first = self._cells[0].raw.number if self._cells else 0
-        numbers = [int(each) or first for each in parts[::2]]
-        texts = parts[1::2]
-        if numbers != [cell.raw.number for cell in self._cells] or not all(
-            each.endswith("\n") for each in texts
-        ):
+        first, *parts = _BOUNDARY.split(text)
+        texts = [first, *parts[1::2]] if self._cells else []
+        numbers = [cell.number for cell in self._cells[1:]]
+        if [*map(int, parts[::2])] != numbers or not all(each.endswith("\n") for each in texts):
             raise Unwritable("the change goes across cells")
         result, done = [self._mark], 0
         for cell, changed in zip(self._cells, texts, strict=True):
-            unmasked = cell.masked.unmasked(changed[:-1])
-            if unmasked is None:
-                raise Unwritable(f"the change touches a magic of cell {cell.raw.number}")
-            source = cell.raw.source
-            plain = without_line_ends(source)
-            if unmasked != plain:
-                new = with_line_ends(plain, line_ends(source), unmasked)
-                result += [self._json[done : cell.raw.start], self._source(cell.raw, new)]
-                done = cell.raw.end
+            old, new = without_line_ends(cell.source), cell.unmasked(changed[:-1])
+            if new != old:
+                source = with_line_ends(old, line_ends(cell.source), new)
+                result += [self._json[done : cell.strings[0].start], self._written(cell, source)]
+                done = cell.strings[-1].end
         return "".join([*result, self._json[done:]]).encode()
 
-    def _source(self, raw: RawCell, source: str) -> str:
+    def _written(self, cell: _Cell, source: str) -> str:
         """The JSON of a new source, in the style of the old one."""
         # A notebook that is all ASCII stays so.
         is_ascii = self._json.isascii()
-        if not raw.is_list:
+        if not cell.is_list:
             return json.dumps(source, ensure_ascii=is_ascii)
-        first, last = raw.pieces[0], raw.pieces[-1]
-        opening = self._json[raw.start + 1 : first.start]
-        between = f",{opening}"
-        if len(raw.pieces) > 1:
-            between = self._json[first.end : raw.pieces[1].start]
-        old = {piece.value: self._json[piece.start : piece.end] for piece in raw.pieces}
-        new = [
-            old.get(line) or json.dumps(line, ensure_ascii=is_ascii)
-            for line in _LINE.findall(source)
-        ]
-        return f"[{opening}{between.join(new)}{self._json[last.end : raw.end]}"
-
-    def _in_cell(
-        self, raw: RawCell, line: int, column: int, end_line: int, end_column: int
-    ) -> Place:
-        at = raw.start
-        passed = 0
-        for piece in raw.pieces:
-            if passed >= line:
-                break
-            at = piece.start
-            passed += max(without_line_ends(piece.value).count("\n"), 1)
-        file_line = self._json.count("\n", 0, at) + 1
-        return Place(line, column, end_line, end_column, raw.number, file_line)
+        first, second = cell.strings[0], cell.strings[1:2]
+        # Of a list with one string, the gap before it is taken; else the one behind it.
+        opening = self._json[self._json.rindex("[", 0, first.start) + 1 : first.start]
+        between = self._json[first.end : second[0].start] if second else f",{opening}"
+        old = {str(each): self._json[each.start : each.end] for each in cell.strings}
+        lines = _LINE.findall(source)
+        return between.join(
+            old.get(line) or json.dumps(line, ensure_ascii=is_ascii) for line in lines
+        )
