@@ -170,10 +170,15 @@ def import_names(document: Document) -> Iterator[str]:
     for node in document.imports:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                parts = alias.name.split(".")
-                yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+                yield from beginnings(alias.name)
         else:
             origin = "." * node.level + (node.module or "")
             yield origin
             for alias in node.names:
                 yield joined(origin, alias.name)
+
+
+def beginnings(name: str) -> Iterator[str]:
+    """The packages that a module is in, and the module."""
+    parts = name.split(".")
+    return (".".join(parts[:length]) for length in range(1, len(parts) + 1))

@@ -5,13 +5,12 @@ In one process, one file may be given what another one makes.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import in_one_tree, meant, package_of
+from flaxoptim_compat.migrate.program.imported_files import in_one_tree, meant
 from flaxoptim_compat.migrate.program.loading import FoundFile
 from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS, Mentions, has_word
 
@@ -22,53 +21,50 @@ _MOST_TOGETHER = 1_000
 
 
 class ProgramFile(NamedTuple):
-    """One file of the program, with its mentions and imports as far as they are known.
+    """One file of the program, with its mentions and imports.
 
     Args:
       file: the file.
       mentions: flags for what the file may have to do with.
-      words: the words of the file, as bytes, that are last names of modules of the program.
-      imports: the names in its import statements; None: the file was not parsed.
+      imports: the names in its import statements.
+      is_parsed: whether the file was parsed, since it may name what is gone.
     """
 
     file: FoundFile
     mentions: Mentions = Mentions()
-    words: frozenset[bytes] = frozenset()
-    imports: Collection[str] | None = None
+    imports: Collection[str] = ()
+    is_parsed: bool = False
 
 
 class Links:
     """The files that are to be read together, since imports connect them.
 
-    A file that names nothing that is gone is parsed only if it may get an optimizer: a file with
+    A file that names nothing that is gone is read if it may get an optimizer: a file with
     optimizers imports it, directly or through other files, or it imports such a file.
 
     Args:
       files: all files.
-      imports_of: parses the file with a number, and returns the names in its import statements.
     """
 
-    def __init__(
-        self, files: Sequence[ProgramFile], imports_of: Callable[[int], Collection[str]]
-    ) -> None:
+    def __init__(self, files: Sequence[ProgramFile]) -> None:
         self._files = files
-        self._imports_of = imports_of
         self._named: dict[str, set[int]] = {}
         for number, program_file in enumerate(files):
             self._named.setdefault(program_file.file.module, set()).add(number)
         self._fixtures = {n for n, each in enumerate(files) if each.file.path.stem == "conftest"}
         self._with_optimizers = {n for n, each in enumerate(files) if each.mentions.optimizers}
-        # {a parsed file: the files that it imports}
-        self._imported: dict[int, set[int]] = {}
-        for number, program_file in enumerate(files):
-            if program_file.imports is not None:
-                self._look(number, program_file.imports)
-        self.near = self._reached() | self._reaching()
+        self._imported = {number: self._imports_of(number) for number, _ in enumerate(files)}
+        importers: dict[int, set[int]] = {number: set() for number in self._imported}
+        for number, imported in self._imported.items():
+            for each in imported:
+                importers[each].add(number)
+        start = self._with_optimizers
+        self.near = _reached(start, self._imported) | _reached(start, importers)
 
     def groups(self) -> list[list[int]]:
         """The groups of files that are to be read together."""
-        named = {n for n, each in enumerate(self._files) if each.imports is not None}
-        along: dict[int, set[int]] = {each: set() for each in named | self.near}
+        parsed = {n for n, each in enumerate(self._files) if each.is_parsed}
+        along: dict[int, set[int]] = {each: set() for each in parsed | self.near}
         for number, others in [*self._imported.items(), *self._meeting_in_checkpoints().items()]:
             if number in along:
                 along[number] |= others & along.keys()
@@ -79,9 +75,9 @@ class Links:
             groups.append(sorted(group - alone))
         return sorted(filter(None, groups))
 
-    def _look(self, number: int, names: Collection[str]) -> set[int]:
-        """Note the files that a file imports or runs, and return them."""
-        file, mentions = self._files[number][:2]
+    def _imports_of(self, number: int) -> set[int]:
+        """The files that a file imports or runs."""
+        file, mentions, names, _ = self._files[number]
         imported = self._fixtures_above(number)
         for name in names:
             full = meant(name, file.module, file.is_package, self._named)
@@ -92,51 +88,7 @@ class Links:
                 for each in self._with_optimizers
                 if in_one_tree(file.module, self._files[each].file.module)
             }
-        self._imported[number] = imported - {number}
-        return self._imported[number]
-
-    def _imports(self, number: int) -> set[int]:
-        imported = self._imported.get(number)
-        return self._look(number, self._imports_of(number)) if imported is None else imported
-
-    def _reached(self) -> set[int]:
-        """The files with optimizers, and the files that they import, directly or not."""
-        waiting = sorted(self._with_optimizers)
-        seen = {*waiting}
-        for number in waiting:
-            new = self._imports(number) - seen
-            seen |= new
-            waiting += sorted(new)
-        return seen
-
-    def _reaching(self) -> set[int]:
-        """The files with optimizers, and the files that import them, directly or not."""
-        seen = {*self._with_optimizers}
-        new = seen
-        while new:
-            modules = {self._files[each].file.module for each in new}
-            words = {os.fsencode(each.rpartition(".")[2]) for each in modules}
-            new = {
-                number
-                for number in range(len(self._files))
-                if number not in seen
-                and (number in self._imported or self._may_import(number, modules, words))
-                and not self._imports(number).isdisjoint(seen)
-            }
-            seen |= new
-        return seen
-
-    def _may_import(self, number: int, modules: set[str], words: set[bytes]) -> bool:
-        """True if a file that was not parsed may import one of these modules, as its words tell."""
-        file, mentions, its_words, _ = self._files[number]
-        package = package_of(file.module, file.is_package)
-        around = {package.rsplit(".", count)[0] for count in range(package.count(".") + 1)}
-        return (
-            mentions.others
-            or not words.isdisjoint(its_words)
-            or not modules.isdisjoint(around)
-            or bool(self._fixtures_above(number))
-        )
+        return imported - {number}
 
     def _fixtures_above(self, number: int) -> set[int]:
         """The numbers of the ``conftest.py`` above a file, whose fixtures pytest gives to tests."""

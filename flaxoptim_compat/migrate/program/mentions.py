@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
+from flaxoptim_compat.migrate.program.imported_files import beginnings, joined
 
 _MODULES = ("flax", "jax", "jaxlib", "flaxoptim_compat")
 # The words of flax.optim are enough: another file of the program may have imported it.
@@ -28,7 +31,13 @@ _ENTRY = re.compile(ENTRY.encode())
 # Names of functions that run files which no import names.
 RUNS_OTHERS = ("import_module", "__import__", "module_from_spec", "run_path", "run_module")
 # In a notebook, lines start with a quotation mark.
-_IMPORTED = re.compile(rb'^[ \t\f"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTILINE)
+_IMPORT = re.compile(
+    rb"""^[ \t\f"]*(?:from\b[ \t]*([.\w]+)[ \t]*import\b[ \t]*(\([^)]*\)|(?:[^\n\\#;]|\\\r?\n)*)"""
+    rb"""|import[ \t]+([\w., \t]+))""",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(rb"#[^\n]*")
+_NAME = re.compile(rb"([\w.]+)(?:\s+as\s+\w+)?")
 
 
 class Mentions(NamedTuple):
@@ -103,14 +112,26 @@ def mentions_in_gin(source: bytes) -> bool:
     return b"optim" in source and has_word(_MODULES, source)
 
 
-def packages_in(source: bytes) -> frozenset[str]:
-    """The names in the import statements of a file, each up to its first dot.
+def imports_in(source: bytes) -> frozenset[str]:
+    """The names in the import statements of a file that may be modules, as far as lines tell.
 
     Args:
-      source: the content of the file.
+      source: the content of a file, which is not parsed.
     """
-    names = (each for listed in _IMPORTED.findall(source) for each in listed.split(b","))
-    return frozenset(re.split(rb"[.\s]", each.strip())[0].decode("latin-1") for each in names)
+    names: set[str] = set()
+    for origin, inside, plain in _IMPORT.findall(source):
+        firsts = _NAME.findall(_COMMENT.sub(b"", inside or plain))
+        names.update(_modules(origin.decode("latin-1"), firsts))
+    return frozenset(names)
+
+
+def _modules(origin: str, names: Iterable[bytes]) -> Iterator[str]:
+    inside = (each.decode("latin-1") for each in names)
+    if origin:
+        yield origin
+        yield from (joined(origin, each) for each in inside)
+    else:
+        yield from itertools.chain.from_iterable(map(beginnings, inside))
 
 
 @functools.cache

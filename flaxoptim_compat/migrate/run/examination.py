@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
@@ -14,7 +13,7 @@ from flaxoptim_compat.migrate.names.meanings import Exporter
 from flaxoptim_compat.migrate.program.imported_files import import_names
 from flaxoptim_compat.migrate.program.linking import ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_rewritten, load
-from flaxoptim_compat.migrate.program.mentions import mentions_in, mentions_in_gin, packages_in
+from flaxoptim_compat.migrate.program.mentions import imports_in, mentions_in, mentions_in_gin
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
@@ -62,47 +61,37 @@ class Examined(NamedTuple):
     Args:
       program_file: the file, with the names that connect it to other files.
       report: the report; None: the file has to be analysed first, alone or with others.
-      packages: the packages that the file imports.
       names_flax_optim: whether the file names flax.optim, or what serves it.
       loaded: the parsed file, if it was parsed.
     """
 
     program_file: ProgramFile
     report: FileReport | None = None
-    packages: frozenset[str] = frozenset()
     names_flax_optim: bool = False
     loaded: Loaded | None = None
 
 
-_WORD = re.compile(rb"\w+")
-
-
-def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Examined:
+def examine(file: FoundFile, source: bytes) -> Examined:
     """The result of examining one file, which is parsed only if it may name what is gone.
 
     Args:
       file: the file.
       source: the content of the file.
-      modules: the last names of the modules of the program.
     """
-    program_file = ProgramFile(file)
     try:
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
-                return Examined(program_file, FileReport(file))
-            return Examined(program_file._replace(imports=()), loaded=load(file, source))
-        program_file = ProgramFile(file, mentions_in(source))
-        packages = packages_in(source)
+                return Examined(ProgramFile(file), FileReport(file))
+            return Examined(ProgramFile(file, is_parsed=True), loaded=load(file, source))
+        mentions = mentions_in(source)
         # A null byte may be half of a letter in UTF-16.
-        if not program_file.mentions.old and b"\0" not in source:
-            words = frozenset(_WORD.findall(source)).intersection(modules)
-            return Examined(program_file._replace(words=words), FileReport(file), packages)
+        if not mentions.old and b"\0" not in source:
+            return Examined(ProgramFile(file, mentions, imports_in(source)), FileReport(file))
         loaded = load(file, source)
-        program_file = program_file._replace(imports=frozenset(import_names(loaded.document)))
-        names_flax_optim = (
-            program_file.mentions.optimizers and Exporter(loaded.document).names_flax_optim()
-        )
-        return Examined(program_file, None, packages, names_flax_optim, loaded)
+        imports = frozenset(import_names(loaded.document))
+        names_flax_optim = mentions.optimizers and Exporter(loaded.document).names_flax_optim()
+        program_file = ProgramFile(file, mentions, imports, is_parsed=True)
+        return Examined(program_file, None, names_flax_optim, loaded)
     except Exception as error:
         return Examined(ProgramFile(file), unread(file, error))
 

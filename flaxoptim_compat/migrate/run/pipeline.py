@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.program.imported_files import import_names
 from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.noqa import Ignored
@@ -78,19 +77,15 @@ class _Program:
         self._reports: dict[int, FileReport] = {}
 
     def reports(self) -> list[FileReport]:
-        modules = {os.fsencode(each.module.rpartition(".")[2]) for each in self._files}
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
-            self._examine(number, file, modules)
+            self._examine(number, file)
         if "tensorflow" in self.imported():
             self._task = self._task._replace(has_tensorflow=True)
-        links = Links([each.program_file for each in self._examined], self._imports_of)
+        links = Links([each.program_file for each in self._examined])
         ran = self._task.uses.files if self._task.uses is not None else ()
         shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
         groups = _joined(links.groups(), shown)
-        # Parsed files that turned out to connect no other files.
-        for number in {*range(len(self._files))}.difference(*groups):
-            self._waiting.take(number)
         elsewhere = any(each.names_flax_optim for each in self._examined)
         for group in groups:
             self._say(group)
@@ -104,7 +99,8 @@ class _Program:
 
     def imported(self) -> frozenset[str]:
         """The names that the files import, each up to its first dot."""
-        return frozenset[str]().union(*(each.packages for each in self._examined))
+        names = (name for each in self._examined for name in each.program_file.imports)
+        return frozenset(each.partition(".")[0] for each in names)
 
     def _say(self, numbers: Sequence[int]) -> None:
         """Show which files are read together; all of them were read by themselves before."""
@@ -112,9 +108,9 @@ class _Program:
         others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
         self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
 
-    def _examine(self, number: int, file: FoundFile, modules: set[bytes]) -> None:
+    def _examine(self, number: int, file: FoundFile) -> None:
         try:
-            examined = examine(file, file.path.read_bytes(), modules)
+            examined = examine(file, file.path.read_bytes())
         except OSError as error:
             examined = Examined(ProgramFile(file), unread(file, error))
         self._examined.append(examined._replace(loaded=None))
@@ -122,17 +118,6 @@ class _Program:
             self._waiting.keep(number, examined.loaded)
         elif examined.report is not None:
             self._reports[number] = examined.report
-
-    def _imports_of(self, number: int) -> frozenset[str]:
-        """The imports of a file that was not parsed before, since it names nothing in question."""
-        file = self._files[number]
-        try:
-            loaded = load(file, file.path.read_bytes())
-        except Exception:
-            # The error is reported if the file is read with others.
-            return frozenset()
-        self._waiting.keep(number, loaded)
-        return frozenset(import_names(loaded.document))
 
     def _alone(self, loaded: Loaded) -> FileReport:
         try:

@@ -1,9 +1,8 @@
-"""Which files are read together, and which are parsed only because they stand between others."""
+"""Which files are read together."""
 
 from __future__ import annotations
 
 import ast
-import re
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import import_names
 from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile
-from flaxoptim_compat.migrate.program.mentions import mentions_in
+from flaxoptim_compat.migrate.program.mentions import imports_in, mentions_in
 
 OPTIM = "from flax import optim\n"
 MAP = "import jax\n"
@@ -34,24 +33,15 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(import_names(Document(Path("a.py"), text, ast.parse(text))))
 
 
-def links(files: dict[str, str], parsed: list[str] | None = None) -> Links:
-    """The links of files, and the names of those that are parsed on the way."""
-    words = {name.removesuffix(".__init__").rpartition(".")[2].encode() for name in files}
+def links(files: dict[str, str]) -> Links:
     parts = []
     for name, text in files.items():
         path = Path(*name.split(".")).with_suffix(".py")
         file = FoundFile(path, name.removesuffix(".__init__"), path.stem == "__init__", "")
-        mentions = mentions_in(text.encode())
-        own = frozenset(re.findall(rb"\w+", text.encode())) & words
-        parts.append(ProgramFile(file, mentions, own, names_in(text) if mentions.old else None))
-
-    def imports_of(number: int) -> frozenset[str]:
-        name, text = list(files.items())[number]
-        if parsed is not None:
-            parsed.append(name)
-        return names_in(text)
-
-    return Links(parts, imports_of)
+        mentions, source = mentions_in(text.encode()), text.encode()
+        imports = names_in(text) if mentions.old else imports_in(source)
+        parts.append(ProgramFile(file, mentions, imports, mentions.old))
+    return Links(parts)
 
 
 @pytest.mark.parametrize("source", LINKED)
@@ -61,7 +51,6 @@ def test_files_that_import_each_other_are_read_together(source: str) -> None:
 
 
 def test_what_imports_a_file_with_optimizers_is_read_however_far() -> None:
-    parsed: list[str] = []
     found = links(
         {
             "agents": OPTIM,
@@ -70,11 +59,9 @@ def test_what_imports_a_file_with_optimizers_is_read_however_far() -> None:
             "use": "from between import public",
             "other": "",
             "apart": "import other",
-        },
-        parsed,
+        }
     )
     assert found.near == {0, 1, 2, 3} and found.groups() == [[0, 1, 2, 3]]
-    assert parsed == ["public", "between", "use"]
 
 
 def test_what_a_file_with_optimizers_imports_is_read_however_far() -> None:
