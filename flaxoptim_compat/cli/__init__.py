@@ -24,32 +24,34 @@ from flaxoptim_compat.cli.output import print_text
 
 
 class Subcommand(NamedTuple):
-    """A subcommand: its summary, its arguments, and the function that runs it.
+    """A subcommand: its summary, the function that runs it, and the rest of its help.
 
     Args:
       summary: a line on what the subcommand does.
-      add_arguments: adds its arguments to a parser.
       run: runs it, and returns the exit status.
+      epilog: the end of its help.
+      add_arguments: adds its arguments to a parser.
     """
 
     summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    epilog: str = ""
+    add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
 
 
 SUBCOMMANDS = {
-    "run": Subcommand(run.SUMMARY, run.add_arguments, run.run),
-    "scan": Subcommand(scan.SUMMARY, scan.add_arguments, scan.run),
-    "rewrite": Subcommand(rewrite.SUMMARY, rewrite.add_arguments, rewrite.run),
-    "explain": Subcommand(explain.SUMMARY, explain.add_arguments, explain.run),
-    "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.add_arguments, checkpoint.run),
-    "parity": Subcommand(parity.SUMMARY, parity.add_arguments, parity.run),
-    "enable": Subcommand(environment.ENABLE, environment.add_enable_arguments, environment.enable),
-    "disable": Subcommand(
-        environment.DISABLE, environment.add_disable_arguments, environment.disable
+    "run": Subcommand(run.SUMMARY, run.run, run.EPILOG, run.add_arguments),
+    "scan": Subcommand(scan.SUMMARY, scan.run, scan.EPILOG, scan.add_arguments),
+    "rewrite": Subcommand(rewrite.SUMMARY, rewrite.run, rewrite.EPILOG, rewrite.add_arguments),
+    "explain": Subcommand(explain.SUMMARY, explain.run, explain.EPILOG, explain.add_arguments),
+    "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.run, "", checkpoint.add_arguments),
+    "parity": Subcommand(parity.SUMMARY, parity.run, parity.EPILOG, parity.add_arguments),
+    "enable": Subcommand(
+        environment.ENABLE, environment.enable, environment.EPILOG, environment.add_arguments
     ),
-    "status": Subcommand(environment.STATUS, environment.add_status_arguments, environment.status),
-    "demo": Subcommand(demo.SUMMARY, demo.add_arguments, demo.run),
+    "disable": Subcommand(environment.DISABLE, environment.disable, environment.EPILOG),
+    "status": Subcommand(environment.STATUS, environment.status, environment.STATUS_EPILOG),
+    "demo": Subcommand(demo.SUMMARY, demo.run, demo.EPILOG),
 }
 
 
@@ -59,7 +61,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
       argv: the arguments; those of the process if None.
     """
-    return _run(_parser().parse_args(argv))
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.subcommand is None:
+        parser.print_help()
+        return 2
+    return SUBCOMMANDS[arguments.subcommand].run(arguments)
 
 
 def command() -> NoReturn:
@@ -72,13 +79,6 @@ def command() -> NoReturn:
     # fifth of the time that a large repository takes.
     gc.freeze()
     sys.exit(status)
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    if arguments.subcommand is None:
-        _parser().print_help()
-        return 2
-    return SUBCOMMANDS[arguments.subcommand].run(arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,7 +96,11 @@ def _parser() -> argparse.ArgumentParser:
     for name, subcommand in SUBCOMMANDS.items():
         summary = subcommand.summary
         subparser = subparsers.add_parser(
-            name, help=summary, description=f"{summary}.", formatter_class=HelpText
+            name,
+            help=summary,
+            description=f"{summary}.",
+            epilog=subcommand.epilog,
+            formatter_class=HelpText,
         )
         subcommand.add_arguments(subparser)
     return parser

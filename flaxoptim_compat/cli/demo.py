@@ -11,7 +11,7 @@ SUMMARY = "Take an old program from flax.optim to optax, step by step, in ./flax
 
 _FOLDER = Path("flaxoptim_demo")
 
-_EPILOG = """\
+EPILOG = """\
 demo copies a small classifier of 2021 there. The classifier fails with today's Flax, runs unedited,
 is rewritten for optax, and continues with plain Python from the checkpoint of the old run. demo
 prints each command as you would type it, takes less than a minute, downloads nothing, and writes
@@ -29,11 +29,6 @@ For your own program:
   flaxoptim-compat run train.py             # runs it, unedited
   flaxoptim-compat rewrite . --to optax     # shows what would change
   flaxoptim-compat rewrite . --to optax --write --verify 'python train.py'"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare no options, only the text that says what the demo does."""
-    parser.epilog = _EPILOG
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,26 +21,17 @@ enable writes a .pth file into site-packages, and disable deletes it. Use flaxop
 for a single program.
 
 """
+EPILOG = f"{_EXAMPLES}Exit status: 0 on success, 2 on failure."
+STATUS_EPILOG = f"{_EXAMPLES}Exit status: 0 if nothing conflicts, 1 if something does."
 
 
-def add_enable_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of enable."""
-    parser.epilog = f"{_EXAMPLES}Exit status: 0 on success, 2 on failure."
     parser.add_argument(
         "--only-optim",
         action="store_true",
         help="bring back flax.optim only, without other names that jax, flax and numpy removed",
     )
-
-
-def add_disable_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare no options."""
-    parser.epilog = f"{_EXAMPLES}Exit status: 0 on success, 2 on failure."
-
-
-def add_status_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare no options."""
-    parser.epilog = f"{_EXAMPLES}Exit status: 0 if nothing conflicts, 1 if something does."
 
 
 def enable(arguments: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ _HEADINGS = ("code", "name", "rewritten to", "what it finds")
 _END = "flaxoptim-compat explain CODE says what a rule does, why, and when it does not."
 # In less, the summaries would have no place beside the names.
 _NARROWEST = 100
-_EPILOG = """\
+EPILOG = """\
 examples:
   flaxoptim-compat explain            # lists all rules
   flaxoptim-compat explain FOC101     # one of them, with examples
@@ -30,7 +30,6 @@ Exit status: 0 if there are such rules, 2 if not."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the codes."""
-    parser.epilog = _EPILOG
     parser.add_argument(
         "codes", metavar="CODE", nargs="*", help="such as FOC101; without any, all rules are listed"
     )

@@ -25,7 +25,7 @@ _USAGE = """\
        %(prog)s replay OUT.npz NEW [options]
        %(prog)s survey"""
 
-_EPILOG = f"""\
+EPILOG = f"""\
 examples:
   flaxoptim-compat parity 'optim.RMSProp(0.01)' 'optax.rmsprop(0.01)'
   flaxoptim-compat parity 'optim.LAMB(0.01)' --steps 1000 --report lamb.html
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     compare = argparse.ArgumentParser(prog=parser.prog, description=parser.description)
     for each in (parser, compare):
         each.formatter_class = HelpText
-        each.usage, each.epilog = _USAGE, _EPILOG
+        each.usage, each.epilog = _USAGE, EPILOG
         _add_options(each)
         each.add_argument(
             "--all", dest="form", action="store_const", const="survey", help="the same as survey"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "Rewrite a program: import flax.optim from this package, or replace it by optax"
 
-_EPILOG = f"""\
+EPILOG = f"""\
 examples:
   flaxoptim-compat rewrite src --to shim               # show a patch
   flaxoptim-compat rewrite src --to shim --write       # change the files
@@ -47,7 +47,6 @@ be read or written, or the numbers could not be verified."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
     program_files.add_arguments(parser)
-    parser.epilog = _EPILOG
     parser.add_argument(
         "--to",
         choices=("shim", "optax"),
@@ -118,7 +117,11 @@ def run(arguments: argparse.Namespace) -> int:
             _print_aside(_OTHER_CHECKPOINTS)
             _print_aside("\n".join(_conversions(report)))
     except KeyboardInterrupt:
-        return _stopped()
+        print_error(
+            "stopped. All files are as they were before, or all are rewritten, or the next rewrite"
+            " here first puts them back."
+        )
+        return 130
     return 2
 
 
@@ -129,14 +132,6 @@ before the rewrite, have it write to an empty folder each time, or convert the c
 
 # In a notebook a line begins behind a quotation mark.
 _OWN_IMPORT = re.compile(rb"^[\s\"]*(?:import|from)\s+flaxoptim_compat\b", re.MULTILINE)
-
-
-def _stopped() -> int:
-    print_error(
-        "stopped. All files are as they were before, or all are rewritten, or the next rewrite here"
-        " first puts them back."
-    )
-    return 130
 
 
 def _show(report: RunReport, arguments: argparse.Namespace) -> int:

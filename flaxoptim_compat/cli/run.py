@@ -30,7 +30,6 @@ _NAMES = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
-    parser.epilog = EPILOG
     parser.usage = (
         "%(prog)s [-h] [--only-optim] [--observe] [--random then]\n"
         "                            [--quiet | --verbose]\n"

@@ -19,7 +19,7 @@ SUMMARY = "List where a program uses flax.optim and other removed names, and wha
 # The longest paths in the command that is printed, which people copy and which is never folded.
 _LONGEST_PATHS = 40
 
-_EPILOG = f"""\
+EPILOG = f"""\
 examples:
   flaxoptim-compat scan .                       # what to do first
   flaxoptim-compat scan src --format concise    # a line for each finding
@@ -36,7 +36,6 @@ Exit status: 0 without findings, 1 with findings, 2 if a file could not be read.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
     program_files.add_arguments(parser)
-    parser.epilog = _EPILOG
     parser.add_argument(
         "--format",
         choices=("text", "concise", "json", "github", "sarif"),
