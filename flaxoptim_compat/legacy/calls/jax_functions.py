@@ -7,11 +7,10 @@ module is imported before ``jax.numpy``, and so takes nothing from there.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
-import numpy as np
 
 from flaxoptim_compat.legacy.stand_ins import jax_trees
 from flaxoptim_compat.versions.of_jax import array_types
@@ -165,11 +164,6 @@ def devices() -> list[type]:
     return [] if without_device() else [jax.Device]
 
 
-def to_py(self: jax.Array) -> Any:
-    """The array as a numpy array."""
-    return np.asarray(self)
-
-
 def _device_buffer(self: jax.Array) -> jax.Array:
     """The array itself, if it is on one device only."""
     if len(self.sharding.device_set) > 1:
@@ -193,23 +187,6 @@ def device(self: jax.Array) -> jax.Device:
 def itself(self: jax.Device) -> jax.Device:
     """The device itself, so that ``x.device()`` is ``x.device``."""
     return self
-
-
-def broadcast(self: jax.Array, sizes: Sequence[int]) -> jax.Array:
-    """The array with new first axes."""
-    return jax.lax.broadcast(self, sizes)
-
-
-def broadcast_in_dim(
-    self: jax.Array, shape: Sequence[int], broadcast_dimensions: Sequence[int]
-) -> jax.Array:
-    """The array with more axes; ``broadcast_dimensions`` are the places of its own axes."""
-    return jax.lax.broadcast_in_dim(self, shape, broadcast_dimensions)
-
-
-def split(self: jax.Array, indices_or_sections: Any, axis: int = 0) -> list[jax.Array]:
-    """The parts of the array along an axis."""
-    return jax.numpy.split(self, indices_or_sections, axis)
 
 
 device_buffer = property(_device_buffer)

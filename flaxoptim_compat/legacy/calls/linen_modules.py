@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from flax import linen
 
@@ -47,29 +46,21 @@ def is_of_the_class(*args: Any, **kwargs: Any) -> bool:
 
 def one_state(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The carry of a GRU: one array."""
-    rng, shape, init_fn = _arguments(*args, **kwargs)
-    return init_fn(rng, shape)
+    from flaxoptim_compat.nn import GRUCell
+
+    return GRUCell.initialize_carry(*_without_cell(args), **kwargs)
 
 
 def two_states(original: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """The carry of an LSTM: two arrays."""
-    rng, shape, init_fn = _arguments(*args, **kwargs)
-    first, second = jax.random.split(rng)
-    return init_fn(first, shape), init_fn(second, shape)
+    from flaxoptim_compat.nn import LSTMCell
+
+    carry: tuple[Any, Any] = LSTMCell.initialize_carry(*_without_cell(args), **kwargs)
+    return carry
 
 
-def _arguments(*args: Any, **kwargs: Any) -> tuple[Any, tuple[int, ...], Callable[..., Any]]:
-    return _of_old(*(args if is_of_the_class(*args) else args[1:]), **kwargs)
-
-
-def _of_old(
-    rng: Any,
-    batch_dims: tuple[int, ...],
-    size: int | tuple[int, ...],
-    init_fn: Callable[..., Any] = linen.initializers.zeros,
-) -> tuple[Any, tuple[int, ...], Callable[..., Any]]:
-    last = size if isinstance(size, tuple) else (size,)
-    return rng, (*batch_dims, *last), init_fn
+def _without_cell(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return args if is_of_the_class(*args) else args[1:]
 
 
 def has_its_mask_third(*args: Any, **_: Any) -> bool:

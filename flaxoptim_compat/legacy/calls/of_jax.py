@@ -157,7 +157,7 @@ ALL_ARRAYS = f"{_FUNCTIONS}all_arrays"
 _DEVICE = "next(iter(x.devices()))"
 
 METHODS: tuple[LostMember, ...] = (
-    LostMember("jax.Array.to_py()", f"{_FUNCTIONS}to_py", _CONCRETE, "numpy.asarray(x)"),
+    LostMember("jax.Array.to_py()", "numpy:asarray", _CONCRETE, "numpy.asarray(x)"),
     LostMember(
         "jax.Array.device_buffer", f"{_FUNCTIONS}device_buffer", _CONCRETE, "x.addressable_data(0)"
     ),
@@ -173,15 +173,13 @@ METHODS: tuple[LostMember, ...] = (
     ),
     LostMember("jax.Array.device()", f"{_FUNCTIONS}device", f"{_FUNCTIONS}without_device", _DEVICE),
     LostMember(
-        "jax.Array.broadcast()", f"{_FUNCTIONS}broadcast", ALL_ARRAYS, "jax.lax.broadcast(x, sizes)"
+        "jax.Array.broadcast()", "jax.lax:broadcast", ALL_ARRAYS, "jax.lax.broadcast(x, sizes)"
     ),
     LostMember(
         "jax.Array.broadcast_in_dim()",
-        f"{_FUNCTIONS}broadcast_in_dim",
+        "jax.lax:broadcast_in_dim",
         ALL_ARRAYS,
         "jax.lax.broadcast_in_dim(x, shape, broadcast_dimensions)",
     ),
-    LostMember(
-        "jax.Array.split()", f"{_FUNCTIONS}split", ALL_ARRAYS, "jax.numpy.split(x, indices)"
-    ),
+    LostMember("jax.Array.split()", "jax.numpy:split", ALL_ARRAYS, "jax.numpy.split(x, indices)"),
 )

@@ -8,6 +8,8 @@ from typing import Any
 import jax
 from flax import linen
 
+from flaxoptim_compat import nn
+
 
 def named_call(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function of a scope with a name in profiles."""
@@ -20,14 +22,5 @@ class ConvLSTM(linen.ConvLSTMCell):
     A cell without a name is called ``ConvLSTM_0`` in its module, as in old checkpoints.
     """
 
-    @staticmethod
-    def initialize_carry(  # type: ignore[override]
-        rng: Any,
-        batch_dims: tuple[int, ...],
-        size: tuple[int, ...],
-        init_fn: Callable[..., Any] = linen.initializers.zeros,
-    ) -> tuple[Any, Any]:
-        """The carry before the first input."""
-        shape = (*batch_dims, *size)
-        first, second = jax.random.split(rng)
-        return init_fn(first, shape), init_fn(second, shape)
+    # That of flax.nn, whose arguments it has.
+    initialize_carry = staticmethod(nn.ConvLSTM.initialize_carry)  # type: ignore[assignment]
