@@ -1,14 +1,14 @@
 """A definition or an Optimizer of one flax.optim, made anew in another flax.optim.
 
 Beside the flax.optim of this package there may be the genuine one, or a copy of its files, and a
-recording remembers the definition of a third. ``Description`` describes the definitions of all.
+recording remembers the definition of a third.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -38,39 +38,27 @@ def is_optimizer(subject: Any) -> bool:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class Description:
-    """The class and the arguments of a definition, in whichever flax.optim.
+def _made(module: Any, kind: Any, arguments: Mapping[str, Any], parts: Sequence[Any]) -> Any:
+    """The definition of a class in a flax.optim; None if class or parts are missing, or differ.
 
     Args:
+      module: the flax.optim.
       kind: the name of the class.
       arguments: the arguments of the class by name, but for other definitions.
       parts: the definitions among the arguments.
-      traversals: the traversals of a MultiOptimizer, one for each part.
     """
-
-    kind: str
-    arguments: Mapping[str, Any]
-    parts: Sequence[Description] = ()
-    traversals: Sequence[Any] = ()
-
-    def made_in(self, module: Any) -> Any:
-        """The definition in a flax.optim; None if the class is missing there, or differs."""
-        cls = getattr(module, self.kind, None)
-        parts = [each.made_in(module) for each in self.parts]
-        if not isinstance(cls, type) or any(part is None for part in parts):
-            return None
-        if self.kind == _MULTI:
-            return cls(*zip(self.traversals, parts, strict=True)) if self.traversals else None
-        arguments = {**self.arguments, **dict(zip([WRAPPED], parts, strict=False))}
-        # A recording has no dtype, which is no number: the caller compares the two definitions.
-        known = inspect.signature(cls).parameters
-        surplus = len(parts) > 1 or set(arguments) - set(known)
-        return None if surplus or set(known) - set(arguments) - {DTYPE} else cls(**arguments)
+    cls = getattr(module, kind, None)
+    if not isinstance(cls, type) or any(part is None for part in parts):
+        return None
+    arguments = {**arguments, **dict(zip([WRAPPED], parts, strict=False))}
+    # A recording has no dtype, which is no number: the caller compares the two definitions.
+    known = inspect.signature(cls).parameters
+    surplus = len(parts) > 1 or set(arguments) - set(known)
+    return None if surplus or set(known) - set(arguments) - {DTYPE} else cls(**arguments)
 
 
-def described(definition: Any) -> Description | None:
-    """The description of a definition.
+def _remade(definition: Any, module: Any) -> Any:
+    """A definition of any flax.optim, made anew in another one.
 
     Returns:
       None if its class is no optimizer of flax.optim, or one that the user derived from such a
@@ -81,21 +69,21 @@ def described(definition: Any) -> Description | None:
         return None
     wrapped = getattr(definition, WRAPPED, None)
     inner = getattr(definition, "sub_optimizers", [wrapped] if wrapped else [])
-    parts = _all_known(map(described, inner))
-    if parts is None:
-        return None
+    parts = [_remade(each, module) for each in inner]
     if cls.__name__ == _MULTI:
-        return Description(_MULTI, {}, parts, definition.traversals)
+        if any(part is None for part in parts):
+            return None
+        return getattr(module, _MULTI)(*zip(definition.traversals, parts, strict=True))
     fields = {field.name for field in dataclasses.fields(definition.hyper_params)}
     names = fields & {*BY_NAME[cls.__name__].hyper_params}
     arguments = {name: getattr(definition.hyper_params, name) for name in names}
     if hasattr(definition, DTYPE):
         arguments[DTYPE] = getattr(definition, DTYPE)
-    return Description(cls.__name__, arguments, parts)
+    return _made(module, cls.__name__, arguments, parts)
 
 
-def _recorded(entry: Any) -> Description | None:
-    """The description of a definition in a recording; None if it is not surely of flax.optim.
+def _recorded(entry: Any) -> Any:
+    """A definition in a recording, made anew; None if it is not surely of flax.optim.
 
     Args:
       entry: ``class``, ``module``, ``hyper_params`` and ``parts``, unless the file was changed.
@@ -109,15 +97,7 @@ def _recorded(entry: Any) -> Description | None:
         return None
     if not isinstance(arguments, dict) or not isinstance(parts, list):
         return None
-    known = _all_known(map(_recorded, parts))
-    return None if known is None else Description(kind, arguments, known)
-
-
-def _all_known(parts: Iterable[Description | None]) -> list[Description] | None:
-    """The descriptions of all parts of a definition; None if one part has none."""
-    parts = list(parts)
-    known = [each for each in parts if each is not None]
-    return known if len(known) == len(parts) else None
+    return _made(optim, kind, arguments, list(map(_recorded, parts)))
 
 
 def counterpart(subject: Any, module: Any) -> Any:
@@ -131,12 +111,11 @@ def counterpart(subject: Any, module: Any) -> Any:
       None if there is none, or a class of the user's is involved.
     """
     definition = subject.optimizer_def if is_optimizer(subject) else subject
-    description = described(definition)
-    if description is None or isinstance(definition, module.OptimizerDef):
-        return None if description is None else subject
     # The user did not make this definition, so no warning of a removal is due.
     with warnings_ignored():
-        made = description.made_in(module)
+        made = _remade(definition, module)
+        if made is not None and isinstance(definition, module.OptimizerDef):
+            return subject
         if made is None or definition is subject:
             return made
         return made.create(subject.target).restore_state(serialization.to_state_dict(subject))
@@ -155,8 +134,7 @@ def recorded_optimizer(recording: Recording) -> Any:
       None where the recording does not say all that is needed: parameters without an optimizer, a
       class that is not flax.optim's, a MultiOptimizer, whose filters are functions.
     """
-    description = _recorded(recording.definition)
-    definition = None if description is None else description.made_in(optim)
+    definition = _recorded(recording.definition)
     if definition is None:
         return None
     params = jax.tree.map(jnp.asarray, recording.params)
