@@ -43,7 +43,6 @@ class Choice(NamedTuple):
         order.
       remark: the hyper-parameters that were assumed; empty without an assumption.
       guessed: whether the definition comes from the fields, which do not tell hyper-parameters.
-      in_optax: whether the choice is an optax transformation of the user's, without assignments.
       rate: the place of the learning rate in the TrainState.
     """
 
@@ -51,7 +50,6 @@ class Choice(NamedTuple):
     assignments: Sequence[Assignment]
     remark: str = ""
     guessed: bool = True
-    in_optax: bool = False
     rate: Rate = "settable"
 
     def conversion(self, params: Any) -> Conversion:
@@ -73,9 +71,9 @@ class Choice(NamedTuple):
         return any(isinstance(rate, float) and math.isnan(rate) for rate in rates)
 
 
-def without_definition(optimizer: FoundOptimizer, *, in_optax: bool = False) -> Choice:
+def without_definition(optimizer: FoundOptimizer, rate: Rate = "settable") -> Choice:
     """The choice for an optimizer whose moments only move to other places: no definition."""
-    return Choice(" and ".join(map(str, optimizer.kinds)), (), guessed=False, in_optax=in_optax)
+    return Choice(" and ".join(map(str, optimizer.kinds)), (), guessed=False, rate=rate)
 
 
 def from_definition(definition: Any, params: Any, rate: Rate) -> Choice:

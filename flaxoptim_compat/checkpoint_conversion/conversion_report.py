@@ -117,8 +117,7 @@ def _how_to_restore(
     name, template, setup = "optimizer", "optimizer", ""
     if to == "train-state":
         name, template = "state", "optimizer.to_train_state()"
-    choices = [each.choice for each in converted]
-    if any(each.in_optax or each.rate != "settable" for each in choices):
+    if any(each.choice.rate != "settable" for each in converted):
         template, setup = "state", _NEW_STATE
     alone = all(each.optimizer.alone for each in converted)
     if alone and not converted[0].optimizer.path:

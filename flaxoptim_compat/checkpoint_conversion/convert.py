@@ -204,8 +204,9 @@ def _moved(
                 "the given definition is an optax transformation. Give a legacy definition, or"
                 " none, to convert back to flax.optim."
             )
+        # The program makes this transformation itself, and has its rate there.
         new = optax_dict(optimizer, params, definition)
-        return as_written(new), without_definition(optimizer, in_optax=True)
+        return as_written(new), without_definition(optimizer, "fixed")
     if definition is None:
         choice = from_fields(optimizer, settings.name, settings.rate)
     else:
