@@ -20,11 +20,8 @@ Shape = tuple[int, ...]
 
 def differ_by_ones(expected: Shape, found: Shape) -> bool:
     """True if two shapes differ in axes of size one, and in nothing else."""
-    return expected != found and _without_ones(expected) == _without_ones(found)
-
-
-def _without_ones(shape: Shape) -> list[int]:
-    return [size for size in shape if size != 1]
+    without_ones = [[size for size in shape if size != 1] for shape in (expected, found)]
+    return expected != found and without_ones[0] == without_ones[1]
 
 
 def reshaped(like: PyTree, restored: PyTree) -> PyTree:

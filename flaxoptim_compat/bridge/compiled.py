@@ -36,12 +36,7 @@ MAX_VARIANTS = 8
 MAX_STEPS = 128
 
 
-@dataclasses.dataclass
-class _Settings:
-    compiled: bool
-
-
-_settings = _Settings(compiled=os.environ.get("FLAXOPTIM_COMPAT_COMPILED", "1") != "0")
+_is_on = os.environ.get("FLAXOPTIM_COMPAT_COMPILED", "1") != "0"
 
 
 @contextlib.contextmanager
@@ -50,12 +45,12 @@ def compiled_steps(enabled: bool) -> Iterator[None]:
 
     The environment variable ``FLAXOPTIM_COMPAT_COMPILED=0`` switches it off for a whole program.
     """
-    before = _settings.compiled
-    _settings.compiled = enabled
+    global _is_on
+    before, _is_on = _is_on, enabled
     try:
         yield
     finally:
-        _settings.compiled = before
+        _is_on = before
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,7 +82,7 @@ class StepPlan:
 def step_plan(definition: Definition, hyper_params: HyperParams) -> tuple[StepPlan, PyTree] | None:
     """The plan of a step and its other hyper-parameters; None if the step must not be compiled."""
     switched_off = jax.config.jax_disable_jit  # type: ignore[attr-defined]
-    if switched_off or not _settings.compiled or definition.own_code().moves:
+    if switched_off or not _is_on or definition.own_code().moves:
         return None
     static, dynamic = hp.separate(hyper_params, definition.hyper_params)
     plan = StepPlan(definition, static)
@@ -120,14 +115,14 @@ def compiled(plan: StepPlan, dynamic: PyTree, step: Step) -> Outcome:
     """
     target, done = step.target, step_count(step.count)
     leaf_types = tuple(map(_leaf_type, target.leaves))
-    division = _division(plan, target.treedef, leaf_types, _platform(target.leaves))
+    divided, in_order = _division(plan, target.treedef, leaf_types, _platform(target.leaves))
     leaves: list[Leaf] = []
     new_states: list[ParamState] = []
     count = None
     # For fewer leaves, turning the garbage collector off and on takes longer than its search.
     is_large = len(target.leaves) > LARGEST
     with collecting_later() if is_large else contextlib.nullcontext():
-        for batch in division.batches:
+        for batch in divided:
             moved, count, moved_states = batch.run(
                 _at(batch.address, dynamic),
                 batch.pick(target.leaves),
@@ -141,7 +136,7 @@ def compiled(plan: StepPlan, dynamic: PyTree, step: Step) -> Outcome:
     leaves.append(None)
     new_states.append(None)
     count = done + 1 if count is None else count
-    return division.in_order(leaves), count, division.in_order(new_states)
+    return in_order(leaves), count, in_order(new_states)
 
 
 def _platform(leaves: Sequence[Leaf]) -> str:
@@ -198,25 +193,15 @@ class _Batch:
     pick: _Picker
 
 
-@dataclasses.dataclass(frozen=True)
-class _Division:
-    """The batches of a target, and the way back to the order of the target's leaves.
-
-    Args:
-      batches: the batches.
-      in_order: takes the values of all batches, and last the value for leaves in no batch, to one
-        value for each leaf of the target.
-    """
-
-    batches: Sequence[_Batch]
-    in_order: _Picker
-
-
 @lru_cache(maxsize=MAX_STEPS)
 def _division(
     plan: StepPlan, treedef: PyTreeDef, leaf_types: tuple[_LeafType, ...], platform: str
-) -> _Division:
-    """The batches of a target; worked out for the first step, and remembered."""
+) -> tuple[list[_Batch], _Picker]:
+    """The batches of a target, worked out for the first step, and the way back to its order.
+
+    The second function takes the values of all batches, and last the value for leaves in no batch,
+    to one value for each leaf of the target.
+    """
     params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, leaf_types)))
     divided: list[_Batch] = []
     order: list[int] = []
@@ -232,8 +217,8 @@ def _division(
             divided.append(_Batch(address, run, _picker(indices)))
             order += indices
     place = {index: position for position, index in enumerate(order)}
-    in_order = [place.get(index, len(order)) for index in range(len(leaf_types))]
-    return _Division(divided, _picker(in_order))
+    in_order = _picker([place.get(index, len(order)) for index in range(len(leaf_types))])
+    return divided, in_order
 
 
 @lru_cache(maxsize=MAX_STEPS)

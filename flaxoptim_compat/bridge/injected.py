@@ -21,28 +21,22 @@ def find(opt_state: PyTree) -> dict[str, list[Leaf]]:
 
 def with_values(opt_state: PyTree, values: Mapping[str, Leaf]) -> PyTree:
     """The state with some hyper-parameters set at each place; their dtypes stay."""
-
-    def changed(node: PyTree) -> PyTree:
-        new = {
-            name: jnp.asarray(values[name], jnp.result_type(node.hyperparams[name]))
-            for name in _settable(node)
-            if name in values
-        }
-        return node._replace(hyperparams={**node.hyperparams, **new})
-
-    return _map(changed, opt_state)
+    return _map(lambda node: _changed(node, values), opt_state)
 
 
 def with_values_of(opt_state: PyTree, other: PyTree) -> PyTree:
     """The state with the hyper-parameters of another state, which has the same structure."""
     other_nodes = _nodes(other)
+    return _map(lambda node: _changed(node, next(other_nodes).hyperparams), opt_state)
 
-    def changed(node: PyTree) -> PyTree:
-        other_node = next(other_nodes)
-        kept = {name: other_node.hyperparams[name] for name in _settable(node)}
-        return node._replace(hyperparams={**node.hyperparams, **kept})
 
-    return _map(changed, opt_state)
+def _changed(node: PyTree, values: Mapping[str, Leaf]) -> PyTree:
+    new = {
+        name: jnp.asarray(values[name], jnp.result_type(node.hyperparams[name]))
+        for name in _settable(node)
+        if name in values
+    }
+    return node._replace(hyperparams={**node.hyperparams, **new})
 
 
 def _settable(node: PyTree) -> list[str]:

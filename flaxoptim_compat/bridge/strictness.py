@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterator
 
 from flaxoptim_compat import deprecation
 
-
-@dataclasses.dataclass
-class _Settings:
-    strict: bool
-
-
-_settings = _Settings(strict=os.environ.get("FLAXOPTIM_COMPAT_STRICT", "0") != "0")
+_strict = os.environ.get("FLAXOPTIM_COMPAT_STRICT", "0") != "0"
 
 _HOW = "For an error instead, use `flaxoptim_compat.strict()` or set FLAXOPTIM_COMPAT_STRICT=1."
 
@@ -29,17 +22,17 @@ def strict() -> Iterator[None]:
     list of optimizers. Under ``jit`` the setting at the time of the trace counts. The environment
     variable ``FLAXOPTIM_COMPAT_STRICT=1`` does the same for a whole program.
     """
-    before = _settings.strict
-    _settings.strict = True
+    global _strict
+    before, _strict = _strict, True
     try:
         yield
     finally:
-        _settings.strict = before
+        _strict = before
 
 
 def is_strict() -> bool:
     """True if likely mistakes are refused."""
-    return _settings.strict
+    return _strict
 
 
 def let_pass(message: str) -> None:
