@@ -89,7 +89,8 @@ def test_its_states_in_optax_are_those_of_definitions(row: OptimizerRow) -> None
     for case in CASES:
         if case.optimizer == row.name:
             definition = case.build(optim)
-            states = named_tuples(definition.optax_chain(definition.hyper_params).init(()))
+            chain = definition.formula.transformation(definition.values(definition.hyper_params))
+            states = named_tuples(chain.init(()))
             found.add(tuple(described(each, known[each]) for each in states if each in known))
     assert found == set(row.optax_states)
 

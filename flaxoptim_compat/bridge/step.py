@@ -31,13 +31,7 @@ def run_step(
     hyper_params = definition.normalise(hyper_params)
     target = Target(params)
     states = target.flatten(param_states, "param_states")
-    try:
-        gradients = target.flatten(grads, "gradients")
-    except ValueError:
-        partial = definition.partial_gradients(params, grads)
-        if partial is None:
-            raise
-        gradients = partial
+    gradients = definition.gradients_of_leaves(target, grads)
     step = Step(definition, hyper_params, target, count, states, gradients)
     # If only states are traced, the calls of compiled steps become part of that trace.
     if is_abstract(count, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):

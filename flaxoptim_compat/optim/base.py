@@ -31,7 +31,13 @@ from flaxoptim_compat.bridge.definition import (
 from flaxoptim_compat.bridge.masks import _ShapeDtype
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import run_step
-from flaxoptim_compat.bridge.trees import collecting_later, leaves_like, step_count, unshared
+from flaxoptim_compat.bridge.trees import (
+    Target,
+    collecting_later,
+    leaves_like,
+    step_count,
+    unshared,
+)
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
@@ -66,12 +72,6 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     module = importlib.import_module(f"{__package__}.{_ELSEWHERE[name]}")
     return getattr(module, name)
-
-
-_WITHOUT_FORMULA = (
-    "{} states no `formula`, so there is no optax chain for the class. Convert the definition with"
-    " `to_optax(definition, params)`, which runs the code of the class."
-)
 
 
 class OptimizerDef(ByValue):
@@ -316,12 +316,6 @@ class OptimizerDef(ByValue):
         own = getattr(hyper_params, "__dict__", {})
         return {**vars(self), "hyper_params": hyper_params, **own}
 
-    def optax_chain(self, hyper_params: HyperParams) -> optax.GradientTransformation:
-        """The transformation of optax that does what the definition does, with these values."""
-        if self.formula is None:
-            raise NotImplementedError(_WITHOUT_FORMULA.format(type(self).__name__))
-        return self.formula.transformation(self.values(hyper_params))
-
     def expression(self, terms: HyperParams) -> ast.expr:
         """The chain as a syntax tree, with terms in place of the hyper-parameters.
 
@@ -329,7 +323,11 @@ class OptimizerDef(ByValue):
         in a MultiOptimizer, and the names of hyper-parameters that are no numbers.
         """
         if self.formula is None:
-            raise NotImplementedError(_WITHOUT_FORMULA.format(type(self).__name__))
+            raise NotImplementedError(
+                f"{type(self).__name__} states no `formula`, so there is no optax chain for the"
+                " class. Convert the definition with `to_optax(definition, params)`, which runs the"
+                " code of the class."
+            )
         return self.formula.expression(self.values(terms))
 
     def optax_expression(self) -> str | None:
@@ -383,13 +381,9 @@ class OptimizerDef(ByValue):
         del params
         return [Assignment(self, hyper_params, tuple(eligible))]
 
-    def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """The gradients of all leaves, from a tree with gradients of some leaves.
-
-        The result is None if each leaf needs a gradient, as in all definitions but MultiOptimizer.
-        """
-        del params, grads
-        return None
+    def gradients_of_leaves(self, target: Target, grads: PyTree) -> list[Leaf]:
+        """The gradient of each leaf; each needs one in all definitions but MultiOptimizer."""
+        return target.flatten(grads, "gradients")
 
     # The way out: ``to_optax`` and ``to_train_state`` call these methods.
 

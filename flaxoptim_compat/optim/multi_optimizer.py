@@ -23,7 +23,7 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.masks import labelled, select
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
-from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.bridge.trees import Target, leaves_like
 from flaxoptim_compat.formula_text.stages import label_of, partition
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.model_param_traversal import selects
@@ -177,25 +177,27 @@ class MultiOptimizer(OptimizerDef):
                 assignments.append(Assignment(definition, values, leaves, label_of(index)))
         return assignments
 
-    def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """The gradients of all leaves, from a tree with gradients of the selected leaves only.
+    def gradients_of_leaves(self, target: Target, grads: PyTree) -> list[Leaf]:
+        """The gradient of each leaf, from a tree with gradients of the selected leaves at least.
 
-        Flax took such trees too. The result is None if the traversals do not fit ``grads``.
-
-        A leaf that no optimizer moves is in the list as its own gradient, which no step reads.
+        Flax took such trees too. A leaf that no optimizer moves is in the list as its own gradient,
+        which no step reads.
         """
-        gradients = jax.tree.leaves(params)
-        selected = select(self.traversals, params, range(len(gradients)))
-        for traversal, leaves in zip(self.traversals, selected, strict=True):
-            # A traversal may stop at a container; its gradients have the structure of that one.
-            structure: PyTreeDef = jax.tree.structure(list(traversal.iterate(params)))
-            try:
-                own_gradients = structure.flatten_up_to(list(traversal.iterate(grads)))
-            except (AttributeError, LookupError, TypeError, ValueError):
-                return None
-            for index, gradient in zip(leaves, own_gradients, strict=True):
-                gradients[index] = gradient
-        return gradients
+        try:
+            return super().gradients_of_leaves(target, grads)
+        except ValueError as error:
+            gradients = list(target.leaves)
+            selected = select(self.traversals, target.tree, range(len(gradients)))
+            for traversal, leaves in zip(self.traversals, selected, strict=True):
+                # A traversal may stop at a container, whose structure its gradients have.
+                structure: PyTreeDef = jax.tree.structure(list(traversal.iterate(target.tree)))
+                try:
+                    own_gradients = structure.flatten_up_to(list(traversal.iterate(grads)))
+                except (AttributeError, LookupError, TypeError, ValueError):
+                    raise error from None
+                for index, gradient in zip(leaves, own_gradients, strict=True):
+                    gradients[index] = gradient
+            return gradients
 
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]

@@ -17,7 +17,7 @@ from jax.tree_util import PyTreeDef
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.extra_args import update
-from flaxoptim_compat.bridge.trees import leaves_like, step_count
+from flaxoptim_compat.bridge.trees import Target, leaves_like, step_count
 from flaxoptim_compat.optim.conversion import FromDefinition
 from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
 from flaxoptim_compat.optim.state import OptimizerState
@@ -91,14 +91,8 @@ class OptaxMultiOptimizer(MultiOptimizer):
           TypeError: no part takes an override.
           ValueError: the gradients do not fit the parameters.
         """
-        leaves, treedef = jax.tree.flatten(params)
-        try:
-            gradients = leaves_like(params, grads, "gradients")
-        except ValueError:
-            partial = self.partial_gradients(params, grads)
-            if partial is None:
-                raise
-            gradients = partial
+        target = Target(params)
+        leaves, gradients = list(target.leaves), self.gradients_of_leaves(target, grads)
         states = []
         for part in _with_taken_overrides(self._parts(hyper_params, params, state), gradients):
             moved, after = part.definition.apply_gradient(
@@ -108,7 +102,7 @@ class OptaxMultiOptimizer(MultiOptimizer):
             for index, leaf in zip(part.leaves, moved, strict=True):
                 leaves[index] = leaf
         count = step_count(state.step) + 1
-        return jax.tree.unflatten(treedef, leaves), OptimizerState(count, tuple(states))
+        return target.treedef.unflatten(leaves), OptimizerState(count, tuple(states))
 
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree

@@ -49,6 +49,6 @@ def combinations_in_use(definition: Any) -> list[tuple[Any, ...]]:
     found = []
     for entry in of_class:
         values = entry.build(optim)
-        chain = values.optax_chain(values.hyper_params)
+        chain = values.formula.transformation(values.values(values.hyper_params))
         found.append(tuple(state for state in named_tuples(chain.init(())) if state in known))
     return found

@@ -43,7 +43,8 @@ def definition_of(tx: optax.GradientTransformation) -> Any:
         # No closure holds a flag that chooses between two functions.
         for flag in (False, True):
             definition = kind(**{**dict.fromkeys(row.flags, flag), **numbers})
-            ours = _stages(definition.optax_chain(definition.hyper_params))
+            values = definition.values(definition.hyper_params)
+            ours = _stages(definition.formula.transformation(values))
             if len(ours) == len(theirs) and all(map(_is_like, ours, theirs)):
                 return definition
     return None
