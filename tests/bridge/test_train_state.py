@@ -280,3 +280,18 @@ def test_the_tree_of_the_target_stays_the_same_object() -> None:
     tied = {"v": params["w"], "w": params["w"]}
     state = optim.Adam(0.1).create(tied).to_train_state()
     assert state.params["v"] is tied["v"] is not state.params["w"]
+
+
+class Signs(optim.OptimizerDef):
+    """Keeps what it adds up, and no OptimizerState."""
+
+    def init_state(self, params: Any) -> Any:
+        return {"sums": params}
+
+
+def test_no_train_state_is_made_of_a_state_of_the_programs_own() -> None:
+    optimizer = Signs(None).create({"w": jnp.ones(2)})
+    with pytest.raises(
+        TypeError, match=r"Signs keeps a state of its own, dict\. .* Have `init_state`"
+    ):
+        optimizer.to_train_state()

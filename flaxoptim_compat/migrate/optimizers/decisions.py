@@ -12,7 +12,6 @@ from flaxoptim_compat.migrate.optimizers.definitions import (
     focus_of,
     inner_definitions,
     is_certain,
-    own_state,
     why_no_text,
 )
 from flaxoptim_compat.migrate.optimizers.targets import (
@@ -99,9 +98,6 @@ def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
         each for each in unit.uses if each.problem and not each.bridge and each.code != "FOC201"
     ]
     found += _may_not_average(unit)
-    for each in creates:
-        if reason := _own_state(points_to, each):
-            found.append(dataclasses.replace(each, problem=reason))
     return found
 
 
@@ -122,11 +118,6 @@ def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:
 _NOT_UNDERSTOOD = "`{}:{}` asks the {} for `{}`, without a dot: write it with one."
 _CHANGED = "`{0}` has changed since the run: run the program again."
 _ELSEWHERE = "`{}:{}` uses this optimizer too: give rewrite that file as well."
-
-
-def _own_state(points_to: PointsTo, create: Use) -> str:
-    sites = [each for each in create.sites if each is not None]
-    return next(filter(None, (own_state(points_to, each) for each in sites)), "")
 
 
 def _may_not_average(unit: Unit) -> list[Use]:

@@ -7,13 +7,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.editing.edits import Span
-from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
 from flaxoptim_compat.migrate.optimizers.use import RUN_TO_KNOW, sites_of
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.objects import Class, Definition, External, Site, Traversal
+from flaxoptim_compat.migrate.values.objects import Definition, External, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
@@ -104,28 +104,6 @@ def is_certain(points_to: PointsTo, site: Site) -> bool:
         return False
     # What a parameter holds is for callers to say, and for gin, which is none of the program.
     return not points_to.is_parameter(site.document, root)
-
-
-def own_state(points_to: PointsTo, site: Site) -> str:
-    """Why an optimizer has a state of which no TrainState can be made; "" if it has none."""
-    for of in (each for each in points_to.values(site.node.func) if isinstance(each, Class)):
-        for each, _ in points_to.memory.ancestry(of):
-            for method in each.node.body:
-                if isinstance(method, ast.FunctionDef) and method.name == "init_state":
-                    return "" if _returns_state_of_flax(method) else _OWN_STATE.format(of.node.name)
-    return ""
-
-
-_OWN_STATE = (
-    "`{}` keeps a state of its own: have `init_state` and `apply_gradient` return an"
-    " `OptimizerState(step, param_states)`."
-)
-
-
-def _returns_state_of_flax(method: ast.FunctionDef) -> bool:
-    returned = [each.value for each in ast.walk(method) if isinstance(each, ast.Return)]
-    made = [last_name(each.func) for each in returned if isinstance(each, ast.Call)]
-    return bool(made) and len(made) == len(returned) and {*made} <= {"OptimizerState", "init_state"}
 
 
 def _why_no_partition(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:

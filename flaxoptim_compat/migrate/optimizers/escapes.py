@@ -34,7 +34,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Instance,
     Objects,
     Optimizer,
-    Super,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -95,7 +94,9 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
 
 def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> bool:
     """True if a package's function takes an optimizer for a tree like others, or is followed."""
-    if name in ("getattr", "hasattr", "setattr", "object.__setattr__"):
+    if name in ("setattr", "object.__setattr__", *known_names.NAMESPACES):
+        return False  # what is stored so is not followed
+    if name in ("getattr", "hasattr"):
         # The name of an attribute of an optimizer changes, so it is to stand there.
         is_holder = not sites_of(given, Optimizer)
         return bool(names_asked(document, call)) if is_holder else asks_by_name(call)
@@ -112,7 +113,7 @@ def _is_method(points_to: PointsTo, function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     owners = points_to.values(function.value)
-    unseen = External | Function | Instance | Class | Super
+    unseen = External | Function | Instance | Class
     return bool(owners) and not any(isinstance(each, unseen) for each in owners)
 
 

@@ -11,11 +11,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from flaxoptim_compat.catalogue import BY_NAME, DECAY
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.definitions import (
-    bound_of,
     inner_definitions,
 )
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
@@ -103,8 +100,7 @@ def restored_elsewhere(points_to: PointsTo) -> Iterator[Use]:
         sites = _inside(points_to, node) - all_saved
         for site in (each for each in order if each in sites):
             if writers := _writers(points_to, site, saved):
-                problem = _why_other_entries(points_to, site, writers)
-                yield Use("FOC215", document, node, frozenset([site, *writers]), problem)
+                yield Use("FOC215", document, node, frozenset([site, *writers]))
 
 
 def _inside(points_to: PointsTo, call: ast.Call) -> Sites:
@@ -123,35 +119,5 @@ def _writers(points_to: PointsTo, site: Site, saved: Sequence[Site]) -> list[Sit
     return near or [each for each in alike if each.document.path.parent == folder]
 
 
-def _why_other_entries(points_to: PointsTo, site: Site, writers: Sequence[Site]) -> str:
-    """Why the TrainState of one does not fit the checkpoint of another; "" if it does."""
-    for each in writers:
-        if others := _deciding(points_to, site) ^ _deciding(points_to, each):
-            places = (one.document.place(one.node) for one in (each, site))
-            return _OTHER_DEFINITION.format(*places, min(name for _, name in others))
-    return ""
-
-
-_OTHER_DEFINITION = (
-    "A checkpoint of the definition in {} may be restored with that in {}, which has another {}:"
-    " give both the same, or if other files are restored here, say so with `noqa: FOC215`."
-)
-
-
 def _parts(points_to: PointsTo, site: Site) -> list[Site]:
     return inner_definitions(points_to, site) if site.name == "MultiOptimizer" else [site]
-
-
-def _deciding(points_to: PointsTo, site: Site) -> frozenset[tuple[int, str]]:
-    """The hyper-parameters that each part has and that take a stage in optax."""
-    parts = _parts(points_to, site)
-    bound = [bound_of(points_to, each) if each.name else None for each in parts]
-    found = {
-        (part, name)
-        for part, each in enumerate(bound)
-        if isinstance(each, Bound)
-        for name, given in each.arguments.items()
-        if name in (DECAY, *BY_NAME[each.name].decides)
-        and not (given.is_literal and not given.value)
-    }
-    return frozenset(found | ({(len(parts), "number of parts")} if parts != [site] else set()))

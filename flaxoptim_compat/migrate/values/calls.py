@@ -7,12 +7,11 @@ import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
+from flaxoptim_compat.migrate.names.dotted import names_asked
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import files_by_name
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.memory import OF_DICTS, Memory
+from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -22,7 +21,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Create,
     Definition,
     External,
-    File,
     Function,
     Instance,
     Object,
@@ -45,8 +43,6 @@ _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
 MOST_SLOTS = 8
 # So many functions that are made of others may be in each other.
 _MOST_DEEP = 12
-# As many containers and dataclasses in each other may be in what a package is given.
-_MOST_DEEP_DATA = 4
 
 
 class Call(NamedTuple):
@@ -142,32 +138,12 @@ class Calls:
                 both.rest_named = given.rest_named | bound.rest_named
                 return self.result(call, inner, both)
             case Transformed(node=node):
-                returned = self.result(call, self._bound(node)[0], given)
-                return self._beside_gradients(node, returned)
+                self.result(call, self._bound(node)[0], given)
             case External(name=name):
                 return self._of_package(call, name, given)
             case Unknown():
-                self._let_go(call, given.all)
                 return call.unknown
         return NOTHING
-
-    def _let_go(self, call: Call, objects: Objects) -> None:
-        """Let functions be called by code that is not seen, with anything."""
-        for each in objects:
-            if isinstance(each, Function):
-                for name in each.parameters:
-                    self._memory.give(each.node, name, call.unknown)
-
-    def _beside_gradients(self, node: ast.Call, returned: Objects) -> Objects:
-        """The result of a gradient function: only its auxiliary value can hold an optimizer."""
-        if all(each.arg != "has_aux" for each in node.keywords):
-            return NOTHING
-        memory, made = self._memory, Container(node)
-        aux = memory.item(returned, 1)
-        if last_name(node.func) == "value_and_grad":
-            pair = memory.put(Container(node.func), 1, aux)
-            return memory.put(made, 0, pair)
-        return memory.put(made, 1, aux)
 
     # Functions and classes of the program
 
@@ -261,22 +237,22 @@ class Calls:
             return frozenset({Optimizer(Site(call.document, call.node, ""))})
         # What it calls gets no optimizers, unless it is given them.
         everything = given.all
-        inside = memory.data_inside(everything, _MOST_DEEP_DATA)
+        inside = memory.inside(everything, only_data=True)
         has_optimizers = any(isinstance(each, Optimizer) for each in inside)
         if known_names.is_number(name) and not has_optimizers:
             return frozenset({ONE})
         if known_names.makes_none(name):
+            returned: Objects = NOTHING
             for each in everything:
                 if isinstance(each, Function) and not has_optimizers:
                     for parameter in each.parameters:
                         memory.give(each.node, parameter, NOTHING)
-                    memory.returned(each)
-            if has_optimizers:
-                self._let_go(call, everything)
-                if "." in name and name not in known_names.SAVING:
-                    return self._perhaps(call, inside)
+                    returned |= memory.returned(each)
+            if has_optimizers and "." in name and name not in known_names.SAVING:
+                return self._perhaps(call, inside)
+            if any(isinstance(each, Optimizer) for each in returned):
+                return self._perhaps(call, returned)  # such as `map`
             return NOTHING
-        self._let_go(call, everything)
         return call.unknown
 
     def _perhaps(self, call: Call, inside: Objects) -> Objects:
@@ -287,18 +263,10 @@ class Calls:
     def _returned(self, call: Call, name: str, given: Given) -> Objects:
         """One of the arguments, perhaps with other arrays in it."""
         found = given[known_names.RETURNS_ARGUMENT[name]]
-        if name == "dataclasses.replace":
-            for each in found:
-                if isinstance(each, Instance):
-                    self._take_fields(each, each.of, given.behind(1))
+        for each in found if name == "dataclasses.replace" else ():
+            if isinstance(each, Instance):
+                self._take_fields(each, each.of, given.behind(1))
         return found
-
-    def _read(self, call: Call, name: str, given: Given) -> Objects:
-        """Whatever was written before: nested dicts, or anything else."""
-        made = {last_name(each.func) for each in call.document.of_kind(ast.Call)}
-        if made.isdisjoint(("state_dict", "to_state_dict")):
-            return call.unknown
-        return call.unknown | {Stored()}
 
     def _restored(self, call: Call, name: str, given: Given) -> Objects:
         """The nested dicts of a checkpoint, or the argument into which they are restored."""
@@ -356,58 +324,38 @@ class Calls:
 
         match name.rpartition(".")[2], positional:
             case "fori_loop", [_, _, body, start, *_]:
-                return self._loop(call, body, start, lambda carry: [NOTHING, carry])
+                carry = start | calls(body, NOTHING, start)
+                return carry | calls(body, NOTHING, carry)
             case "while_loop", [condition, body, start, *_]:
-                carry = self._loop(call, body, start, lambda carry: [carry])
+                carry = start | calls(body, start)
                 calls(condition, carry)
-                return carry
+                return carry | calls(body, carry)
             case "cond", [_, first, second, *operands]:
                 operands += [given.named["operand"]] if "operand" in given.named else []
                 found = calls(first, *operands) | calls(second, *operands)
-                if len(operands) == 2:
-                    # Before jax 0.2.10 each branch had an operand of its own in front of it.
-                    found |= calls(second, first) | calls(operands[1], operands[0])
                 return found
             case "switch", [_, branches, *operands]:
                 return calls(memory.contents(branches), *operands)
             case "scan", [body, start, *over]:
                 xs = over[0] if over else given.named.get("xs", NOTHING)
                 made = Container(call.node)
-                carry = self._cells.read(("item", call.node, 0)) | start
+                carry = start | memory.item(calls(body, start, xs), 0)
                 returned = calls(body, carry, xs)
                 memory.put(made, 1, memory.item(returned, 1))
-                return memory.put(made, 0, start | memory.item(returned, 0))
+                return memory.put(made, 0, carry | memory.item(returned, 0))
             case _, [functions, *_]:
                 return self.result(call, functions, given.behind(1))
         return NOTHING
 
-    def _loop(
-        self,
-        call: Call,
-        body: Objects,
-        start: Objects,
-        arguments: Callable[[Objects], list[Objects]],
-    ) -> Objects:
-        cell = ("item", call.node, 0)
-        self._cells.write(cell, start)
-        self._cells.write(cell, self.result(call, body, Given(arguments(self._cells.read(cell)))))
-        return self._cells.read(cell)
-
     def _container(self, call: Call, name: str, given: Given) -> Objects:
         """The result of a function that makes or reads containers, such as ``zip`` or ``next``."""
-        # The attributes of a namespace are kept as the entries of a dict are.
-        made = Container(call.node, is_dict=name.endswith(("ict", "amespace")))
-        memory = self._memory
+        memory, made = self._memory, Container(call.node)
         first = given.positional[0] if given.positional else NOTHING
-        match name.rpartition(".")[2]:
+        match name:
             case "list" | "tuple" | "iter" if first and not any(map(_is_dict, first)):
                 return first
             case "next":
                 return memory.entries(first)
-            case "iter" | "list" | "reversed" | "set" | "sorted" | "tuple":
-                entries = memory.entries(first)
-                self.result(call, given.named.get("key", NOTHING), Given([entries]))
-                return memory.put(made, ANYWHERE, entries)
             case "enumerate":
                 pair = memory.put(Container(call.node.func), 1, memory.entries(first))
                 return memory.put(made, ANYWHERE, pair)
@@ -417,16 +365,15 @@ class Calls:
                     memory.put(row, index, memory.entries(each))
                 memory.put(row, ANYWHERE, memory.entries(given.rest))
                 return memory.put(made, ANYWHERE, frozenset({row}))
-            case "map":
-                over = [memory.entries(each) for each in given.positional[1:]]
-                return memory.put(made, ANYWHERE, self.result(call, first, Given(over)))
-            case "filter":
-                over = [memory.entries(each) for each in given.positional[1:]]
-                self.result(call, first, Given(over))
-                return memory.put(made, ANYWHERE, NOTHING.union(*over))
-        # A dict, or an object that is nothing but what it is given by name.
+        entries = memory.entries(first)
+        self.result(call, given.named.get("key", NOTHING), Given([entries]))
+        return memory.put(made, ANYWHERE, entries)
+
+    def _dict(self, call: Call, name: str, given: Given) -> Objects:
+        """A dict of what a call is given by name, of other dicts, or of pairs."""
+        memory, made = self._memory, Container(call.node, is_dict=True)
+        first = given.positional[0] if given.positional else NOTHING
         for key, objects in given.named.items():
-            memory.put_key(made, NOTHING)
             memory.put(made, key, objects)
         memory.put(made, ANYWHERE, memory.contents(given.rest_named))
         return self._taken_in(made, first) | frozenset(filter(_is_dict, first))
@@ -435,7 +382,6 @@ class Calls:
         """A dict, once it has what is in others, or in pairs of keys and values."""
         memory, dicts = self._memory, frozenset(filter(_is_dict, of))
         pairs = memory.entries(of - dicts)
-        memory.put_key(made, memory.entries(dicts) | memory.item(pairs, 0))
         return memory.put(made, ANYWHERE, memory.contents(dicts) | memory.item(pairs, 1))
 
     def _taken_apart(self, call: Call, name: str, given: Given) -> Objects:
@@ -447,11 +393,6 @@ class Calls:
 
     def _state_dict(self, call: Call, name: str, given: Given) -> Objects:
         return _state_dicts(given[0, "target"])
-
-    def _field(self, call: Call, name: str, given: Given) -> Objects:
-        """The first values of a dataclass field: its default, or the result of its factory."""
-        factories = given.named.get("default_factory", NOTHING)
-        return given.named.get("default", NOTHING) | self.result(call, factories, Given())
 
     def _get_field(self, call: Call, name: str, given: Given) -> Objects:
         memory = self._memory
@@ -469,21 +410,6 @@ class Calls:
         if any(isinstance(each, Instance | Class | Unknown) for each in owners):
             found |= call.unknown
         return found
-
-    def _set_field(self, call: Call, name: str, given: Given) -> Objects:
-        if len(call.node.args) == len(given.positional) == 3:
-            for each in names_asked(call.document, call.node):
-                self._memory.store(given.positional[0], each, given.positional[2])
-        return NOTHING
-
-    def _module(self, call: Call, name: str, given: Given) -> Objects:
-        """The files that may be imported, as far as is written out which."""
-        files = files_by_name(call.node, call.document, self._documents)
-        found = frozenset[Object](map(File, files))
-        return found or call.unknown
-
-    def _class(self, call: Call, name: str, given: Given) -> Objects:
-        return self._memory.attribute(given[0, ""], "__class__", {})
 
     # Methods of objects that are no functions of the program
 
@@ -506,8 +432,6 @@ class Calls:
                 return frozenset({owner})
             case Container():
                 return self._of_container(call, owner, method, given)
-            case Stored() if method == "item":  # of an array of one object
-                return frozenset({owner})
             case Unknown() if method == "replace":
                 for name, objects in given.named.items():
                     memory.store(frozenset({owner}), name, objects)
@@ -521,7 +445,7 @@ class Calls:
         memory, holder = self._memory, frozenset({owner})
         first = given.positional[0] if given.positional else NOTHING
         match method:
-            case "append" | "add" | "appendleft" | "put":
+            case "append" | "add":
                 memory.put(owner, ANYWHERE, first)
             case "insert":
                 memory.put(owner, ANYWHERE, NOTHING.union(*given.positional[1:2]))
@@ -531,27 +455,16 @@ class Calls:
                 self._taken_in(owner, first | given.rest_named)
                 for key, objects in given.named.items():
                     memory.put(owner, key, objects)
-            case "setdefault" | "get" | "pop" | "popleft" | "popitem":
+            case "get" | "pop":
                 at: Hashable = _key(call.node) if owner.is_dict else ANYWHERE
-                default = NOTHING.union(*given.positional[1:2])
-                if method == "setdefault":
-                    memory.put(owner, at, default)
-                return memory.item(holder, at) | default
+                return memory.item(holder, at).union(*given.positional[1:2])
             case "values":
                 return memory.put(Container(call.node), ANYWHERE, memory.contents(holder))
-            case "keys":
-                return memory.put(Container(call.node), ANYWHERE, memory.entries(holder))
             case "items":
-                pair = Container(call.node.func)
-                memory.put(pair, 0, memory.entries(holder))
-                memory.put(pair, 1, memory.contents(holder))
-                return memory.put(Container(call.node), ANYWHERE, frozenset({pair}))
+                pair = memory.put(Container(call.node.func), 1, memory.contents(holder))
+                return memory.put(Container(call.node), ANYWHERE, pair)
             case "copy":
                 return holder
-            case _ if owner.is_dict and method not in OF_DICTS:
-                return NOTHING  # an entry of it is called
-            case _ if method not in known_names.RETURN_NONE:
-                return call.unknown
         return NOTHING
 
 
@@ -576,21 +489,17 @@ _DOES: dict[str, _Does] = {
     for names, does in (
         (known_names.RETURNS_ARGUMENT, Calls._returned),
         ([*known_names.RESTORING, "flax.serialization.msgpack_restore"], Calls._restored),
-        (known_names.READ_ANYTHING, Calls._read),
         (known_names.MAPS_TREES, Calls._mapped),
         (known_names.PARTIALS, Calls._partial),
         (known_names.CALLS_LATER, Calls._transformed),
         (known_names.CONTROL_FLOW, Calls._control_flow),
         (known_names.CONTAINER_FUNCTIONS, Calls._container),
+        (known_names.MAKE_DICTS, Calls._dict),
         (known_names.FLATTEN, Calls._taken_apart),
-        (known_names.MAKE_FIELDS, Calls._field),
         (["flax.serialization.to_state_dict"], Calls._state_dict),
         # Its keys are paths, and what it returns holds no optimizer.
         (["flax.traverse_util.flatten_dict"], lambda *given: NOTHING),
         (["getattr"], Calls._get_field),
-        (["setattr", "object.__setattr__"], Calls._set_field),
-        (["type"], Calls._class),
-        (["importlib.import_module", "__import__"], Calls._module),
     )
     for name in names
 }

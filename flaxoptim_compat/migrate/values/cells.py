@@ -112,7 +112,8 @@ class Cells(Generic[Reader]):
         if len(unknown) > 1:
             # Of two at one place the one that is there, so that this comes to an end.
             first = min(unknown, key=lambda each: (order_of(each), each not in state.held))
-            both = both.difference(unknown) | {first}
+            several = Unknown(first.document, first.node, is_several=True)
+            both = both.difference(unknown) | {several}
         return both
 
     def let_wait(self, *readers: Reader) -> None:

@@ -42,7 +42,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     Plain,
     Property,
-    Super,
     Unknown,
     bases_of,
     external,
@@ -86,10 +85,10 @@ class Flow:
         # Where something is asked for what optimizers have, and where it was taken for one.
         self.asked: dict[ast.Attribute, Instruction] = {}
         self.taken_at: set[ast.Attribute] = set()
-        # The expressions that a run saw to be these.
-        self.exactly: dict[ast.AST, Objects] = {}
         # The calls that decorators are.
         self.decorating: dict[ast.expr, ast.Call] = {}
+        # The expressions that a run saw to be these.
+        self.exactly: dict[ast.AST, Objects] = {}
         self._evidence = evidence
         self._bodies: dict[ast.AST, Body] = {}
         self._instructions: list[Instruction] = []
@@ -135,24 +134,12 @@ class Flow:
 
     def _is_open(self, cell: Cell) -> bool:
         """True if a cell that nothing writes may hold any value."""
-        kind, node, name = cell
-        if kind == "missing":
-            assert isinstance(node, ast.ClassDef)
-            return self.memory.is_missing(node, str(name))
+        kind, _, _ = cell
         return kind in ("given", "named", "variable")
 
     def _unknown(self, cell: Cell) -> Objects:
-        """The value of a cell that nothing writes: unknown, or a method of a known package."""
-        kind, node, name = cell
-        if kind == "missing":
-            assert isinstance(node, ast.ClassDef)
-            bases = [
-                each for _, held in self.memory.ancestry(self.memory.classes[node]) for each in held
-            ]
-            packages = [each for each in bases if isinstance(each, External)]
-            if packages and all(known_names.makes_none(each.name) for each in packages):
-                # A method that it has from a package, such as `apply` of a module of Linen.
-                return external(f"{packages[0].name}.{name}")
+        """The value of a cell that nothing writes: unknown."""
+        _, node, name = cell
         if isinstance(node, ast.ClassDef):
             return frozenset({Unknown(self.memory.classes[node].document, node)})
         if isinstance(node, ast.AST) and node in self._bodies:
@@ -166,9 +153,11 @@ class Flow:
 
         What else it may be tells, so all else is read before.
         """
-        used = [*filter(self._is_used_as_optimizer, self.asked)]
+        new = (each for each in self.asked if each not in self.taken_at)
+        used = [*filter(self._is_used_as_optimizer, new)]
         owners = itertools.chain(*(self.held[node.value] for node in used))
-        taken = {each for each in owners if isinstance(each, Unknown)}
+        # What stands for several is taken where it is asked, and only there.
+        taken = {each for each in owners if isinstance(each, Unknown) and not each.is_several}
         self.taken_at.update(used)
         self._taken.update(each.node for each in taken)
         self.cells.let_wait_again(self.asked[node] for node in used)
@@ -216,6 +205,8 @@ class Flow:
                 memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects
         for cell, objects in memory.shown.items():
             self.cells.write(cell, objects)
+        # All is read again, without what was unknown there until now.
+        self.held.clear()
         self.cells.let_wait_again(self._instructions)
         self._read()
 
@@ -364,7 +355,7 @@ class _Reader:
     def _with_item(self, node: ast.withitem) -> None:
         value = self._value(node.context_expr)
         if node.optional_vars is not None:
-            self._assign(node.optional_vars, self._memory.entered(value))
+            self._assign(node.optional_vars, value)
 
     def _open(self, node: ast.AST) -> Objects:
         return frozenset({Unknown(self._file.document, node)})
@@ -399,11 +390,10 @@ class _Reader:
                 memory.store(self._value(owner), attribute, value)
             case ast.Subscript(value=owner, slice=key):
                 entry = memory.entries(value) if isinstance(key, ast.Slice) else value
-                keys = self._value(key)
+                self._value(key)
                 for holder in self._value(owner):
                     if isinstance(holder, Container):
                         memory.put(holder, key_of(key), entry)
-                        memory.put_key(holder, keys)
 
     def _bind(self, name: str, value: Objects) -> None:
         scope = self._scope
@@ -442,12 +432,6 @@ class _Reader:
         self._parameters(node)
         if node.returns is not None and (said := self._annotated(node.returns)):
             memory.cells.write(("returns", node, ""), said)
-        if "fixture" in decorators:
-            memory.cells.write(("fixture", "", node.name), memory.given_by(function))
-        if "fixture" in decorators or node.name.startswith("test"):
-            for taker in parameters(node.args):
-                if given_by := memory.cells.read(("fixture", "", taker.arg)):
-                    memory.give(node, taker.arg, given_by)
         self._flow.add(Body(self._file, node, owner or self._class))
 
     def _decorate(
@@ -466,8 +450,8 @@ class _Reader:
                     # Calls are those of what it wraps, of which it does the same. What else it
                     # gives to that is seen by reading it.
                     self._memory.cells.let_wait(wrapper.node)
-                    for name in wrapper.every_parameter:
-                        self._memory.give(wrapper.node, name, NOTHING)
+                    for each_parameter in parameters(wrapper.node.args):
+                        self._memory.give(wrapper.node, each_parameter.arg, NOTHING)
 
     def _is_of_program(self, decorator: Object) -> bool:
         """True if a decorator is a function, class or object of the program, or is made of one."""
@@ -496,7 +480,7 @@ class _Reader:
     def _define_class(self, node: ast.ClassDef) -> None:
         self._all([*node.keywords, *node.bases])
         found = Class(self._file.document, node)
-        self._memory.classes[node] = found
+        self._memory.add_class(found)
         bases = (self._held.get(each, NOTHING) for each in bases_of(node))
         self._memory.cells.write(("bases", node, ""), NOTHING.union(*bases))
         self._bind(node.name, frozenset({found}))
@@ -620,7 +604,7 @@ class _Reader:
             else:
                 given.named[keyword.arg] = value
         if functions == external("super"):
-            return NOTHING if self._class is None else frozenset({Super(self._class)})
+            return self._open(node)
         call = Call(self._file.document, node, self._file.modules)
         found: Objects = NOTHING
         if isinstance(node.func, ast.Attribute):
@@ -652,15 +636,13 @@ class _Reader:
     def _dict(self, node: ast.Dict) -> Objects:
         made, memory = Container(node, is_dict=True), self._memory
         entries: list[tuple[Hashable, Objects]] = []
-        keys: list[Objects] = []
         for key, each in zip(node.keys, node.values, strict=True):
             value = self._value(each)
             if key is None:
                 entries.append((ANYWHERE, memory.contents(value)))
             else:
-                keys.append(self._value(key))
+                self._value(key)
                 entries.append((key_of(key), value))
-        memory.put_key(made, NOTHING.union(*keys))
         return memory.put_all(made, entries)
 
     def _comprehension(
@@ -673,7 +655,7 @@ class _Reader:
             self._assign(each.target, self._elements(each.iter) if number else first)
             self._all(each.ifs)
         if isinstance(node, ast.DictComp):
-            memory.put_key(made, self._value(node.key))
+            self._value(node.key)
             element = self._value(node.value)
         else:
             element = self._value(node.elt)
@@ -718,7 +700,6 @@ class _Reader:
         if is_plain(memory.contents(containers)):
             return NOTHING
         made = Container(node, any(each.is_dict for each in containers))
-        memory.put_key(made, memory.entries(containers))
         return memory.put(made, ANYWHERE, memory.contents(containers))
 
     def _walrus(self, node: ast.NamedExpr) -> Objects:
@@ -727,9 +708,7 @@ class _Reader:
         return value
 
     def _yield(self, node: ast.Yield) -> Objects:
-        if node.value is not None:
-            self._give(self._value(node.value))
-        return NOTHING
+        return self._give(NOTHING if node.value is None else self._value(node.value))
 
     def _give(self, value: Objects) -> Objects:
         """Let the function around return a container of this."""

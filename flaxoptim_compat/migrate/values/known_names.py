@@ -97,9 +97,6 @@ def is_bridged(node: ast.Attribute) -> bool:
 
 _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 
-# Their keyword `default`, or what `default_factory` returns, is what the field of an object has.
-MAKE_FIELDS = frozenset({"dataclasses.field", "flax.struct.field"})
-
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.device_put": (0, "x"),
@@ -178,10 +175,6 @@ def axis_of(replicate: ast.Call) -> str:
     return ""
 
 
-# What reads whatever it was that a program wrote.
-READ_ANYTHING = frozenset({"json.load", "json.loads", "numpy.load", "pickle.load", "pickle.loads"})
-
-
 def returns_stored(name: str, call: ast.Call) -> bool:
     """True if a call returns the nested dicts of a checkpoint, not a target that they fill."""
     if name == "flax.serialization.msgpack_restore":
@@ -239,14 +232,6 @@ LEAVES = frozenset(
     }
 )
 
-# Methods of containers that return None, or a number.
-RETURN_NONE = frozenset(
-    {
-        *("append", "add", "appendleft", "clear", "count", "discard", "extend", "extendleft"),
-        *("index", "insert", "put", "remove", "reverse", "sort", "update"),
-    }
-)
-
 # They return a function that calls the one they are given.
 CALLS_LATER = {
     "jax.grad",
@@ -276,15 +261,15 @@ CONTROL_FLOW = frozenset(
 # A function, and some of its arguments.
 PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
 
-# Functions of Python that make, or take apart, tuples, lists and dicts, and what others make dicts.
+# Functions of Python that make lists, or take containers apart.
 CONTAINER_FUNCTIONS = frozenset(
+    {"enumerate", "iter", "list", "next", "reversed", "set", "sorted", "tuple", "zip"}
+)
+MAKE_DICTS = frozenset({"dict", "collections.OrderedDict", "collections.defaultdict"})
+# Objects that are nothing but what they are given by name, which is not followed.
+NAMESPACES = frozenset(
     {
-        *("dict", "enumerate", "filter", "iter", "list", "map", "next", "reversed", "set"),
-        *("sorted", "tuple", "zip"),
         "argparse.Namespace",
-        "collections.OrderedDict",
-        "collections.defaultdict",
-        "collections.deque",
         "ml_collections.ConfigDict",
         "ml_collections.FrozenConfigDict",
         "ml_collections.config_dict.ConfigDict",

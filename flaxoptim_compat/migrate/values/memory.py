@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import functools
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.values.cells import Cell, Cells
 from flaxoptim_compat.migrate.values.evidence import Evidence
-from flaxoptim_compat.migrate.values.known_names import is_base
+from flaxoptim_compat.migrate.values.known_names import is_base, makes_none
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -30,7 +29,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     Property,
     Stored,
-    Super,
     Unknown,
     class_of,
     external,
@@ -40,7 +38,6 @@ from flaxoptim_compat.migrate.values.order import Instruction
 
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
-OF_DICTS = frozenset(dir(dict))
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -78,7 +75,6 @@ class Memory:
         # Of variables and fields, the optimizers that a run saw there.
         self.shown: dict[Cell, Objects] = {}
         self.classes: dict[ast.ClassDef, Class] = {}
-        self._derived: dict[ast.ClassDef, set[ast.ClassDef]] = {}
         self._bodies: dict[ast.ClassDef, _Body] = {}
         self._with_method: dict[str, set[Class]] = {}
 
@@ -138,11 +134,13 @@ class Memory:
             self.give(function.node, first[0], frozenset({function.receiver}))
         return self.cells.read(("returns", function.node, ""))
 
-    def given_by(self, function: Function) -> Objects:
-        """The values that a function returns or, if it yields, those that it yields."""
-        return self.entered(self.returned(function))
-
     # Classes
+
+    def add_class(self, of: Class) -> None:
+        """Note a class of the program."""
+        self.classes[of.node] = of
+        for name in self._body(of.node).methods:
+            self._with_method.setdefault(name, set()).add(of)
 
     def bases(self, of: Class) -> Objects:
         """The values of the bases of a class."""
@@ -159,10 +157,7 @@ class Memory:
     def inherit(self, of: Class) -> None:
         """Let the methods that a class inherits be given its objects, too."""
         own: set[str] = set()
-        for name in self._body(of.node).methods:
-            self._with_method.setdefault(name, set()).add(of)
         for each, _ in self.ancestry(of):
-            self._derived.setdefault(each.node, set()).add(of.node)
             for method in each.node.body:
                 if isinstance(method, _FUNCTIONS) and method.name not in own:
                     kinds = decorators_of(method) & {"classmethod", "staticmethod"}
@@ -195,34 +190,31 @@ class Memory:
             body = self._bodies[node] = _Body(fields_of(node), methods)
         return body
 
-    def member(self, of: Class, name: str, receiver: Object | None, *, own: bool = True) -> Objects:
+    def member(self, of: Class, name: str, receiver: Object | None) -> Objects:
         """The values that a class and those that it is derived from have under a name.
 
         Args:
           of: the class.
           name: the name.
           receiver: what it is looked up on: an object of the class, or None for the class itself.
-          own: whether the class itself counts, as it does not for ``super()``.
         """
         found: set[Object] = set()
         for each, bases in self.ancestry(of):
-            if each is not of or own:
-                for one in self.seen("field", each.node, name):
-                    if isinstance(one, Function | Property):
-                        found |= self._looked_up(one, each, receiver)
-                    else:
-                        found.add(one)
-                if name in self._body(each.node).methods:
-                    break
-            if any(isinstance(base, Unknown) for base in bases):
-                found |= self.named(name)
-        return frozenset(found) | self.cells.read(("missing", of.node, name))
-
-    def is_missing(self, of: ast.ClassDef, name: str) -> bool:
-        """True if a class, its ancestors and its descendants have nothing under a name."""
-        near = {each.node for each, _ in self.ancestry(self.classes[of])}
-        near |= self._derived.get(of, set())
-        return not any(self.cells.is_written(("field", each, name)) for each in near)
+            for one in self.seen("field", each.node, name):
+                if isinstance(one, Function | Property):
+                    found |= self._looked_up(one, each, receiver)
+                else:
+                    found.add(one)
+            if name in self._body(each.node).methods:
+                break
+            for base in bases:
+                if isinstance(base, Unknown):
+                    found |= self.named(name)
+                elif isinstance(base, External) and not found and name not in self._stored:
+                    # Such as `apply` of a module of Linen.
+                    is_known = makes_none(base.name)
+                    found |= external(f"{base.name}.{name}") if is_known else self.named(name)
+        return frozenset(found)
 
     def _looked_up(self, found: Function | Property, of: Class, receiver: Object | None) -> Objects:
         """The value that a class attribute has for its receiver, such as a bound method."""
@@ -265,21 +257,10 @@ class Memory:
                 submodule = modules.get(f"{document.module}.{name}")
                 bound = self.of_file(document, name)
                 return bound if submodule is None else bound | {File(submodule)}
-            case Instance(of=of) if name == "__class__":
-                found = of
             case Instance(of=of):
                 return self.member(of, name, owner)
             case Class():
                 return self.member(owner, name, None)
-            case Super(of=of):
-                return self.member(of, name, Instance(of), own=False)
-            case Function() if name in ("__call__", "__wrapped__"):
-                found = owner
-            case Function(node=node):
-                return self.seen("field", node, name)
-            case Container(is_dict=True) if name not in OF_DICTS:
-                # A plain dict has no such attribute; those in a ConfigDict become ConfigDicts.
-                return self.item(frozenset({owner}), name)
             case Optimizer(site=site) if name == "optimizer_def":
                 found = Definition(site)
             case Definition(site=site) if name == "create":
@@ -323,12 +304,9 @@ class Memory:
             match each:
                 case Instance(of=of) | (Class() as of):
                     self.cells.write(("field", of.node, name), objects)
-                case Function(node=node):
-                    self.cells.write(("field", node, name), objects)
+                    self.cells.write(("items", of.node, ""), objects)
                 case File(document=document):
                     self.bind(document.tree, name, objects)
-                case Container(is_dict=True):
-                    self.put(each, name, objects)
 
     # Containers
 
@@ -343,10 +321,6 @@ class Memory:
         every = NOTHING.union(*(objects for _, objects in entries))
         self.cells.write(("items", container.node, ""), every)
         return frozenset({container})
-
-    def put_key(self, container: Container, objects: Objects) -> None:
-        """Let the keys of a dict be these values, too."""
-        self.cells.write(("keys", container.node, ""), objects)
 
     def item(self, held: Objects, key: Hashable) -> Objects:
         """The values that these containers or objects hold under a key."""
@@ -364,8 +338,8 @@ class Memory:
                 return of_key | self.cells.read(("item", node, ANYWHERE))
             case Instance(of=of) if self.has_method(of, "__getitem__") or not self.all_fields(of):
                 methods = self.member(of, "__getitem__", each)
-                others = (one for one in methods if not isinstance(one, Function))
-                return self._result(each, "__getitem__").union(others)
+                functions = (one for one in methods if isinstance(one, Function))
+                return NOTHING.union(*map(self.returned, functions))
             case Instance(of=of):  # of a named tuple
                 names = self.all_fields(of)
                 if isinstance(key, int) and key < len(names):
@@ -375,90 +349,36 @@ class Memory:
                 return frozenset({each})
         return NOTHING
 
-    def _result(self, owner: Instance, name: str) -> Objects:
-        """The values that a method of an object returns."""
-        methods = self.member(owner.of, name, owner)
-        functions = (each for each in methods if isinstance(each, Function))
-        return NOTHING.union(*map(self.returned, functions))
-
     def contents(self, held: Objects) -> Objects:
         """All that is in these containers."""
         return self.item(held, ANYWHERE)
 
     def entries(self, held: Objects) -> Objects:
-        """The values that a loop over these objects gives: for a dict, its keys."""
-        found: set[Object] = set()
-        for each in held:
-            match each:
-                case Container(node=node, is_dict=True):
-                    found |= self.cells.read(("keys", node, ""))
-                case Instance(of=of) if self.has_method(of, "__iter__"):
-                    found |= self.contents(self._result(each, "__iter__"))
-                case _:
-                    found |= self.item(frozenset({each}), ANYWHERE)
-        return frozenset(found)
+        """The values that a loop over these objects gives: for a dict its keys, which hold none."""
+        return self.contents(frozenset(each for each in held if not _is_dict(each)))
 
-    def entered(self, held: Objects) -> Objects:
-        """The values that a ``with`` over these objects gives to its variable."""
-        found: set[Object] = set()
-        for each in held:
-            match each:
-                case Container(node=ast.FunctionDef()):  # what yields, made a context manager
-                    found |= self.contents(frozenset({each}))
-                case Instance(of=of) if self.has_method(of, "__enter__"):
-                    found |= self._result(each, "__enter__")
-                case _:
-                    found.add(each)
-        return frozenset(found)
-
-    def data_inside(self, objects: Objects, most_deep: int | None = None) -> Objects:
-        """These objects, and those in the containers and the fields of dataclasses among them.
+    def inside(self, objects: Objects, *, only_data: bool = False) -> Objects:
+        """These objects, what is in their fields and entries, and so on.
 
         Args:
           objects: the objects.
-          most_deep: how many of these may be in each other; None: any number.
+          only_data: whether containers and dataclasses are looked into, and no other objects.
         """
-        return self._inside(
-            objects,
-            lambda each: self.all_fields(each.of) if self._body(each.of.node).fields else (),
-            most_deep,
-        )
-
-    def inside(self, objects: Objects) -> Objects:
-        """These objects, what is in their fields and entries, and so on; once all is read."""
-        return self._inside(objects, lambda each: self._fields_held.get(each.of.node, ()))
-
-    @functools.cached_property
-    def _fields_held(self) -> dict[Hashable, list[str]]:
-        """The fields of each class that hold anything."""
-        by_class: dict[Hashable, list[str]] = {}
-        for (_, node, name), _held in self.cells.of("field"):
-            by_class.setdefault(node, []).append(str(name))
-        return by_class
-
-    def _inside(
-        self,
-        objects: Objects,
-        fields: Callable[[Instance], Iterable[str]],
-        most_deep: int | None = None,
-    ) -> Objects:
-        if not any(isinstance(each, Container | Instance) for each in objects):
-            return objects
         seen: set[Object] = set()
         waiting: set[Object] = {*objects}
-        depth = 0
         while waiting:
             seen |= waiting
-            depth += 1
-            inside: set[Object] = set()
-            for each in () if depth == most_deep else waiting:
+            inside = set[Object]()
+            for each in waiting:
                 if isinstance(each, Container):
                     inside |= self.contents(frozenset({each}))
-                elif isinstance(each, Instance):
-                    for name in fields(each):
-                        inside |= self.seen("field", each.of.node, name)
+                elif isinstance(each, Instance) and not (only_data and not self._is_data(each.of)):
+                    inside |= self.cells.read(("items", each.of.node, ""))
             waiting = inside - seen
         return frozenset(seen)
+
+    def _is_data(self, of: Class) -> bool:
+        return bool(self._body(of.node).fields)
 
 
 def _stored_in(document: Document) -> Iterator[str]:
@@ -470,8 +390,10 @@ def _stored_in(document: Document) -> Iterator[str]:
         yield from fields_of(made)
     for call in document.of_kind(ast.Call):
         yield from (each.arg for each in call.keywords if each.arg)
-        if last_name(call.func) in ("setattr", "__setattr__"):
-            yield from names_asked(document, call)
+
+
+def _is_dict(each: Object) -> bool:
+    return isinstance(each, Container) and each.is_dict
 
 
 def decorators_of(node: ast.AST) -> set[str]:

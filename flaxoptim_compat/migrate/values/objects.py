@@ -13,7 +13,7 @@ import functools
 from collections.abc import Hashable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
-from flaxoptim_compat.migrate.names.walk import defaults, parameters
+from flaxoptim_compat.migrate.names.walk import defaults
 from flaxoptim_compat.migrate.program.document import Document
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -122,13 +122,6 @@ class Instance(Object):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Super(Object):
-    """The result of ``super()`` in a method of a class."""
-
-    of: Class
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class Function(Object):
     """A function or a lambda of the program.
 
@@ -153,11 +146,6 @@ class Function(Object):
     def optional(self) -> list[str]:
         """The parameters that have a default."""
         return [each.arg for each, _ in defaults(self.node.args)]
-
-    @property
-    def every_parameter(self) -> list[str]:
-        """All parameters, those that take what is left among them."""
-        return [each.arg for each in parameters(self.node.args)]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -212,10 +200,12 @@ class Unknown(Object):
     Args:
       document: the file.
       node: the expression or the parameter that it comes from.
+      is_several: whether it stands for others, too, that come from elsewhere.
     """
 
     document: Document
     node: ast.AST
+    is_several: bool = False
 
 
 ONE, NONE = Plain("one"), Plain("none")

@@ -57,7 +57,7 @@ class Body(NamedTuple):
 
     def unknown(self) -> Unknown:
         """Something unknown in it."""
-        return Unknown(self.file.document, self.node)
+        return Unknown(self.file.document, self.node, is_several=True)
 
     def keeps(self, home: Scope, name: str) -> bool:
         """True if only this function assigns to a variable, in an order that is known."""

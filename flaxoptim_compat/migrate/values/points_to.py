@@ -154,7 +154,7 @@ class PointsTo:
         """
         data = self._data.get(objects)
         if data is None:
-            data = self._data[objects] = self.memory.data_inside(objects)
+            data = self._data[objects] = self.memory.inside(objects, only_data=True)
         return data
 
     def holds_optimizer(self, objects: Objects) -> bool:

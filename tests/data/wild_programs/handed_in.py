@@ -26,7 +26,7 @@ def train_step(state, number):
 def epoch(step, state, keeper, *, after=None):
     for number in range(3):
         state = step(state, number)
-        setattr(keeper, "state", state)
+        keeper.state = state
         if after is not None:
             state = after(state)
     return state

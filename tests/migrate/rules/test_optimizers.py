@@ -581,7 +581,6 @@ HELD = {
     "what stays in its field": (
         "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"
         "    state = dataclasses.replace(State(o, 1), n=2)\n"
-        "    setattr(g, 'state', state)\n"
         "    return hasattr(state, 'n') and getattr(state, 'o')"
     ),
     "what is looked up by the names in a loop": (

@@ -51,14 +51,11 @@ FOLLOWED = {
     "what a try assigns": ("", "x = a\n    try:\n        x = b\n    finally:\n        n()"),
     # Lists and tuples
     "a list that takes in another": ("", "c, d = [], [a]\n    c += d\n    x = c[0]"),
-    "a deque": ("", "d = collections.deque(maxlen=2)\n    d.append(a)\n    x = d[-1]"),
     "what is inserted": ("", "d = [b]\n    d.insert(0, a)\n    x = d[0]"),
     "sorted by a key": ("", "x = sorted([a, b], key=lambda o: o.target['w'])[0]"),
     "enumerate": ("", "x = [o for _, o in enumerate([a, b])][0]"),
     "enumerate of zip": ("", "for i, (x, y) in enumerate(zip([a], [b])):\n        pass"),
     "list of zip": ("", "x = list(zip([a], [b]))[0][1]"),
-    "map": ("", "x, y = map(lambda o: o.apply_gradient(g), [a, b])"),
-    "filter": ("", "x = list(filter(lambda o: o.target['w'] > 1, [a, b]))[0]"),
     "next": ("", "x = next(o for o in (a, b))"),
     "next, or something else": ("", "x = next((o for o in (a,)), b)"),
     "reversed": ("", "x = [*reversed((a, b))][0]"),
@@ -71,14 +68,6 @@ FOLLOWED = {
     "a named tuple that is unpacked": (_NAMED, "n, x = State(1, a)"),
     "an entry of a named tuple": (_NAMED, "x = State(1, a)[n]"),
     # Calls
-    "what is returned beside a gradient": (
-        "",
-        "_, x = jax.grad(lambda p: (p, a), has_aux=True)(p)",
-    ),
-    "what is returned beside a value and a gradient": (
-        "",
-        "(_, x), _ = jax.value_and_grad(lambda p: (p, a), has_aux=True)(p)",
-    ),
     "keywords for keywords": (
         "def one(**several):\n    return several['a']\n",
         "d = {'a': a}\n    x = one(**d)",
@@ -125,15 +114,6 @@ FOLLOWED = {
         f"{_KEEP}    @property\n    def it(self):\n        return self.of\n",
         "x = Kept(a).it",
     ),
-    "with": (
-        f"{_KEEP}    def __enter__(self):\n        return self.of\n\n"
-        "    def __exit__(self, *_):\n        pass\n",
-        "with Kept(a) as x:\n        pass",
-    ),
-    "a loop": (
-        f"{_KEEP}    def __iter__(self):\n        yield self.of\n",
-        "for x in Kept(a):\n        pass",
-    ),
     "brackets": (
         f"{_KEEP}    def __getitem__(self, key):\n        return self.of\n",
         "x = Kept(a)[n]",
@@ -174,6 +154,9 @@ LEFT = {
         f"{_GIVE}class C:\n    give = staticmethod(give)\n",
         "x = C().give(a)",
     ),
+    "map": ("", "x = [*map(lambda o: o.apply_gradient(g), [a])][0]"),
+    "a deque": ("", "d = collections.deque(maxlen=2)\n    d.append(a)\n    x = d[-1]"),
+    "a field that is set by its name": (_KEEP, "k = Kept()\n    setattr(k, 'of', a)\n    x = k.of"),
     "an exception": (
         "class Found(Exception):\n    pass\n",
         "try:\n        raise Found(a)\n    except Found as found:\n        x = found.args[0]",

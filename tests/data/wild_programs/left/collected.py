@@ -44,7 +44,7 @@ def best_of(population):
 
 
 def gathered():
-    made = map(lambda rate: optim.Momentum(rate).create(parameters()), (0.3, 0.2, 0.1))
+    made = [optim.Momentum(rate).create(parameters()) for rate in (0.3, 0.2, 0.1)]
     several = dict(zip(["a", "b", "c"], made))
     waiting = queue.Queue()
     past = collections.deque(maxlen=2)

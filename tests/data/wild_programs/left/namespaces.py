@@ -1,6 +1,5 @@
-# Objects without a class of their own, and fields that are set by their names.
+# Objects without a class of their own.
 import argparse
-import types
 from types import SimpleNamespace
 
 from arrays import gradients, parameters
@@ -17,21 +16,9 @@ def train(state):
     return state
 
 
-class Agent:
-    def __init__(self):
-        setattr(self, "critic", optim.Momentum(learning_rate=0.1).create(parameters()))
-
-    def update(self):
-        critic = getattr(self, "critic")
-        setattr(self, "critic", critic.apply_gradient(gradients(critic.target)))
-
-
 def run():
     state = train(train(make()))
-    agent = Agent()
-    agent.update()
-    both = types.SimpleNamespace(agent=agent)
     later = argparse.Namespace()
     later.optimizer = optim.GradientDescent(0.1).create(parameters())
     later = train(argparse.Namespace(optimizer=later.optimizer, epoch=0))
-    return [state.optimizer.target, state.epoch, both.agent.critic.target, later.optimizer.target]
+    return [state.optimizer.target, state.epoch, later.optimizer.target]
