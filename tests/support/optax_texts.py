@@ -68,7 +68,7 @@ def rewritten(
     bound = read(call_in(each))
     assert isinstance(bound, Bound), bound
     parts = chain(bound, each, names.__getitem__, injected)
-    return laid_out(each, apply_edits(text, [Edit(*each.span(bound.call), parts)]))
+    return apply_edits(text, laid_out(each, [Edit(*each.span(bound.call), parts)]))
 
 
 def rewritten_parts(
@@ -87,7 +87,7 @@ def rewritten_parts(
         assert isinstance(optimizer, Bound), optimizer
         parts.append(Part(traversal.args[0], optimizer, injected))
     new = partition(parts, each, NAMES.__getitem__)
-    return laid_out(each, apply_edits(text, [Edit(*each.span(call), new)]))
+    return apply_edits(text, laid_out(each, [Edit(*each.span(call), new)]))
 
 
 def made(text: str, **scope: Any) -> Any:

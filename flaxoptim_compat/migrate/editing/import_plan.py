@@ -257,7 +257,7 @@ class ImportPlan:
         """True if the name that an import binds certainly refers to its object at a place."""
         if self._is_conditional(imported):
             return False
-        scope, bound = self._names.walk.around(at), imported.written.bound
+        scope, bound = self._scope_at(at), imported.written.bound
         statement = self._document.statement(at)
         position = (statement.lineno, statement.col_offset)
         home = scope.binder(bound, position)
@@ -275,7 +275,23 @@ class ImportPlan:
 
     def _is_shadowed(self, name: str, at: ast.AST) -> bool:
         """True if the program binds a builtin name itself, in a scope around a place."""
-        return any(name in each.bindings for each in self._names.walk.around(at).outward)
+        return any(name in each.bindings for each in self._scope_at(at).outward)
+
+    def _scope_at(self, node: ast.AST) -> Scope:
+        """The scope in which a node stands."""
+        child = node
+        while True:
+            scope = self._names.walk.scopes.get(node)
+            if scope is not None and (node is child or _is_in_body(node, child)):
+                return scope
+            child, node = node, self._document.parents[node]
+
+
+def _is_in_body(node: ast.AST, child: ast.AST) -> bool:
+    """True if a part of a scope's node, such as a body, is evaluated in that scope."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return child in node.body
+    return not isinstance(node, ast.Lambda) or child is node.body
 
 
 _TRIED = (ast.Try, ast.ExceptHandler)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from flaxoptim_compat.line_breaks import in_lines
 from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.layout import columns, hanging, width_of
 from flaxoptim_compat.migrate.program.document import Document
 
 Statement = ast.Import | ast.ImportFrom
@@ -75,7 +76,7 @@ def edits(
     going = {statement for statement, imports in changed.items() if not imports}
     above, below = _placed(document, new)
     for statement, imports in changed.items():
-        lines, has_lines = _written(imports), document.has_its_lines(statement)
+        lines, has_lines = _written(document, statement, imports), document.has_its_lines(statement)
         if not lines and has_lines:
             # New imports beside the statement take its place.
             around = [*above.pop(statement, ()), *below.pop(statement, ())]
@@ -93,22 +94,22 @@ def edits(
         yield Edit(end, end, ("".join(f"\n{line}" for line in lines),))
 
 
-def _written(imports: Sequence[Import]) -> list[str]:
-    """A line for each module; long lines have brackets, at which they can be broken."""
+def _written(document: Document, statement: Statement, imports: Sequence[Import]) -> list[str]:
+    margin, width = document.before(statement), width_of(document)
     names: dict[str, list[str]] = {}
     for each in imports:
         names.setdefault(each.module, []).append(each.text)
-    lines = [_line(module, ", ".join(texts)) for module, texts in sorted(names.items())]
-    return [
-        re.sub("import (.*)", r"import (\1)", each)
-        if len(each) > _LONG and each.startswith("from")
-        else each
-        for each in lines
-    ]
+    lines = []
+    for module, texts in sorted(names.items()):
+        line = _line(module, ", ".join(texts))
+        if module and columns(margin) + len(line) > width:
+            line = in_lines(
+                _line(module, f"({', '.join(texts)})"), hanging(document), width, margin
+            )
+        lines.append(line)
+    return lines
 
 
-# Without brackets, the names of a statement stay in one line of this length.
-_LONG = 78
 # Packages that are certainly not the program's own.
 _KNOWN = {"absl", "flax", "flaxoptim_compat", "jax", "numpy", "optax", "tensorflow"}
 _NONE, _FUTURE, _STANDARD, _OTHERS, _RELATIVE = range(5)

@@ -1,7 +1,7 @@
 """The layout of a file, by which lines that edits make too long are broken.
 
 Indentation, width and quotes are those of the file. Rules write in one line, and do not know the
-edits of other rules in the same statement. So lines are broken in the text after all edits.
+edits of other rules in the same statement. So lines are broken after the edits of all rules.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import ast
 import collections
 import functools
 import re
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 
 from flaxoptim_compat import line_breaks
-from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.program.document import Document
 
 # The width of a tab in columns.
@@ -117,68 +118,135 @@ def _with_single(edit: Edit) -> Edit:
     return edit._replace(fragments=changed)
 
 
-def laid_out(document: Document, text: str) -> str:
-    """The text of a file after its edits, with the new lines broken that are too long.
+# Imports are left to a sorter, and a match has no form in one line.
+_OTHERS = (ast.Import, ast.ImportFrom, ast.Match)
 
-    A statement is broken as a whole where its brackets open and close on several lines, unless
-    there are comments in it. All else is left to a formatter.
+
+def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
+    """The edits, with the lines broken in statements that edits make too long.
 
     Args:
-      document: the file before.
-      text: the text after all edits.
+      document: the file.
+      edits: the edits of all rules.
     """
-    old, width = frozenset(document.lines), width_of(document)
-    lines = [f"{line}\n" for line in text.split("\n")]
-    long = [
-        number
-        for number, line in enumerate(lines, start=1)
-        if line not in old and _columns_of_code(line) > width
+    remaining = sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end))
+    whole: list[Edit] = []
+    for start, end in _changed_statements(document, remaining):
+        inner = [each for each in remaining if _is_within(each, start, end)]
+        if not inner or inner[0].start < start or max(each.end for each in inner) > end:
+            continue
+        new = apply_edits(document.text, inner, Span(start, end))
+        text = _statement(document, Span(start, end), inner)
+        margin = margin_of(document.lines[document.position(start)[0] - 1])
+        # The text may have two statements now.
+        broken, plain = (textwrap.dedent(f"{margin}{each}") for each in (text, new))
+        if text != new and line_breaks.same(broken, plain):
+            remaining = [each for each in remaining if each not in inner]
+            whole.append(Edit(start, end, (text,)))
+    return [*whole, *remaining]
+
+
+def _is_within(edit: Edit, start: int, end: int) -> bool:
+    """True if an edit changes a statement itself, and does not just add lines beside it."""
+    if edit.start < edit.end:
+        return start < edit.end and edit.start < end
+    text = "".join(each for each in edit.fragments if isinstance(each, str))
+    if edit.start == start:
+        return not text.endswith("\n")
+    return start < edit.start < end or (edit.start == end and not text.startswith("\n"))
+
+
+def _statement(document: Document, span: Span, edits: Sequence[Edit]) -> str:
+    """A statement after its edits, with new lines no longer than allowed, or than before."""
+    margin = margin_of(document.lines[document.position(span.start)[0] - 1])
+    old = f"{margin}{document.text[span.start : span.end]}".split("\n")
+    # A statement that was too long before may stay so.
+    width = width_of(document)
+    longest = max(width, *map(_columns_of_code, old))
+    flat = _in_one_line(document, edits)
+    text = apply_edits(document.text, [*flat, *_aligned(document, span, flat)], span)
+    lines = f"{margin}{text}".split("\n")
+    long = [each for each in lines if each not in old and _columns_of_code(each) > longest]
+    if not all(map(line_breaks.is_closed, long)) and (whole := line_breaks.joined(text)):
+        lines = long = [f"{margin}{whole}"]
+    unit = hanging(document)
+    broken = (_broken(each, unit, width) if each in long else each for each in lines)
+    return "\n".join(broken).removeprefix(margin)
+
+
+def _in_one_line(document: Document, edits: Sequence[Edit]) -> list[Edit]:
+    """The edits, with code in one line that took over several lines with their old indentation."""
+    flat_edits: list[Edit] = []
+    done = -1
+    for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
+        # An edit within another one is a part of its text.
+        if edit.end <= done and edit.start < done:
+            continue
+        place = Span(edit.start, edit.end)
+        inner = [edit, *(each for each in edits if edit.start <= each.start < each.end <= edit.end)]
+        text = apply_edits(document.text, inner, place) if edit.start < edit.end else ""
+        flat = line_breaks.joined(text) if "\n" in text else None
+        if flat:
+            done = edit.end
+            edit = Edit(edit.start, edit.end, (flat,))
+        flat_edits.append(edit)
+    return flat_edits
+
+
+def _aligned(document: Document, span: Span, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """Edits that move the lines of a statement that stand below an open bracket, with it."""
+    text = document.text
+    pairs = [
+        (span.start + start, span.start + end)
+        for start, end in line_breaks.pairs(text[span.start : span.end])
     ]
-    if not long:
-        return text
-    new = Document(document.path, text, ast.parse(text))
-    edits = [
-        Edit(start, end, (_broken(document, text[start:end]),))
-        for start, end in dict.fromkeys(_to_break(new, number) for number in long)
-    ]
-    broken = apply_edits(text, edits)
-    return broken if line_breaks.same(broken, text) else text
+    first, last = document.position(span.start)[0], document.position(span.end)[0]
+    by = {first: 0}
+    for line in range(first + 1, last + 1):
+        start, margin = document.line_starts[line - 1], margin_of(document.lines[line - 1])
+        around = (opening for opening, closing in pairs if opening < start <= closing)
+        opened = max(around, default=span.start)
+        above, column = document.position(opened)
+        by[line] = by[above]
+        if not document.lines[above - 1][column:].isspace() and len(margin) >= column:
+            begin = document.line_starts[above - 1]
+            before = [each for each in edits if begin <= each.start and each.end <= opened]
+            new = apply_edits(text, before, Span(begin, opened))
+            by[line] += len(new) - (opened - begin) if "\n" not in new else 0
+        is_new = any(each.start < start < each.end for each in edits)
+        if by[line] > 0 and not is_new:
+            yield Edit(start, start, (" " * by[line],))
+        elif by[line] < 0 and not is_new and margin.startswith(" " * -by[line]):
+            yield Edit(start, start - by[line], ())
 
 
-def _to_break(document: Document, number: int) -> tuple[int, int]:
-    """The place of a line, or of the statement, or the head of one, whose brackets it is within."""
-    start = document.line_starts[number - 1]
-    if line_breaks.is_closed(document.lines[number - 1]):
-        return start, document.line_end(start)
-    around = [
-        (first, last)
-        for node in document.nodes
-        if isinstance(node, ast.stmt)
-        for first, last in [_lines_of(document, node)]
-        if first <= number <= last
-    ]
-    first, last = max(around, default=(number, number))
-    return document.line_starts[first - 1], document.line_starts[last] - 1
-
-
-def _lines_of(document: Document, statement: ast.stmt) -> tuple[int, int]:
-    """The first and the last line of a statement, or of its head if it has a body."""
-    body = getattr(statement, "body", None)
-    last = document.first_line(body[0]) - 1 if isinstance(body, list) else statement.end_lineno
-    return statement.lineno, last or statement.lineno
-
-
-def _broken(document: Document, text: str) -> str:
-    """Some lines, broken into as many as they need, with a comment behind the last one."""
-    margin, comment = margin_of(text), line_breaks.comment_of(text.rpartition("\n")[2])
-    code = text.removesuffix(comment).removeprefix(margin)
-    whole = line_breaks.joined(code) if "\n" in code else code
-    if whole is None:
-        return text
-    lines = line_breaks.in_lines(whole, hanging(document), width_of(document), margin)
-    return f"{margin}{lines}{comment}"
+def _broken(line: str, unit: str, width: int) -> str:
+    """A line, broken into as many as it needs, with its comment behind the last one."""
+    margin, comment = margin_of(line), line_breaks.comment_of(line)
+    code = line.removesuffix(comment).removeprefix(margin)
+    return f"{margin}{line_breaks.in_lines(code, unit, width, margin)}{comment}"
 
 
 def _columns_of_code(line: str) -> int:
-    line = line.rstrip("\n")
     return columns(line.removesuffix(line_breaks.comment_of(line)))
+
+
+def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[tuple[int, int]]:
+    """The place of each statement that edits are made in, or of its head if it has a body."""
+    changed = {document.position(each.start)[0] for each in edits}
+    for node in document.parents:
+        if not isinstance(node, ast.stmt) or isinstance(node, _OTHERS):
+            continue
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            lines = range(node.lineno, (node.end_lineno or 0) + 1)
+            if not changed.isdisjoint(lines) and document.has_its_lines(node):
+                yield document.span(node)
+            continue
+        below = document.first_line(body[0])
+        if not changed.isdisjoint(range(node.lineno, below)) and not document.before(node).strip():
+            start = document.span(node)[0]
+            head = document.text[start : document.line_starts[below - 1]]
+            # Behind the colon there may be comments, and above the body.
+            if end := head.rfind(":\n") + 1:
+                yield start, start + end

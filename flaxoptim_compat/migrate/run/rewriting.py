@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import bisect
 import functools
 import io
 import re
 import tokenize
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -50,16 +50,35 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits = [edit for each in file.findings for edit in each.edits(target) or ()]
     edits += file.imports[target]
     edits = quoted_as_in(document, edits)
+    if not document.is_gin:
+        edits = laid_out(document, edits)
     comments = [_moved_comments(document, edits), _marks(document, left), _notes(document, edits)]
     edits += _comments_as_edits(document, *comments)
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
         try:
             ast.parse(text)
-            text = laid_out(document, text)
+            # A `global` below a use parses but does not compile; so it may have been before.
+            if _compiles(document.text):
+                _compile(text)
         except SyntaxError as error:
             raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)
+
+
+def _compiles(text: str) -> bool:
+    try:
+        _compile(text)
+    except (SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _compile(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the old text may have invalid escapes
+        # In a notebook, `await` may stand anywhere.
+        compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def _is_done(finding: Finding, target: str) -> bool:
@@ -117,17 +136,38 @@ def _comments_above(document: Document, line: int) -> list[str]:
 
 def _first_line(document: Document, offset: int) -> int:
     """The line on which the statement around a place starts, where a comment can stand above."""
-    starts = _starts(document)
-    return starts[max(bisect.bisect_right(starts, document.position(offset)[0]) - 1, 0)]
+    line = document.position(offset)[0]
+    while True:
+        around = [each for each in _statements(document) if each.start <= line <= each.end]
+        first = max((each.start for each in around), default=line)
+        if first == line and not any(each.start == line and each.is_behind for each in around):
+            return line
+        if first == line:
+            # The statement stands behind another one, which may have started lines before.
+            return min(each.start for each in around if each.end == line or each.start == line)
+        line = first
+
+
+class _StatementLines(NamedTuple):
+    """The lines of a statement, and whether it stands behind another one on its first line."""
+
+    start: int
+    end: int
+    is_behind: bool
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
-def _starts(document: Document) -> list[int]:
-    """The lines that begin with a statement, in their order."""
-    statements = (each for each in document.nodes if isinstance(each, ast.stmt))
-    return sorted(
-        {document.first_line(each) for each in statements if not document.before(each).strip()}
-    )
+def _statements(document: Document) -> tuple[_StatementLines, ...]:
+    return tuple(_lines_of_statements(document))
+
+
+def _lines_of_statements(document: Document) -> Iterator[_StatementLines]:
+    for node in document.parents:
+        if isinstance(node, ast.stmt):
+            start = document.first_line(node)
+            is_behind = start == node.lineno and bool(document.before(node).strip())
+            assert node.end_lineno is not None
+            yield _StatementLines(start, node.end_lineno, is_behind)
 
 
 def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:

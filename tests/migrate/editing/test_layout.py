@@ -76,6 +76,28 @@ EXAMPLES = {
         "b",
         "x = {\n    'a': a_value,\n    'b': b,\n}[name]",
     ),
+    "what was too long before": (
+        f"x = f(a, {LONG!r}, {LONG!r}, {LONG!r})",
+        "a",
+        "b",
+        f"x = f(b, {LONG!r}, {LONG!r}, {LONG!r})",
+    ),
+    "lines that stand below a bracket": (
+        "x = jax.tree_multimap(lambda a, b: a * f(b,\n"
+        "                                         c),\n"
+        "                      a, b)",
+        "jax.tree_multimap",
+        "jax.tree.map",
+        "x = jax.tree.map(lambda a, b: a * f(b,\n"
+        "                                    c),\n"
+        "                 a, b)",
+    ),
+    "and those that do not": (
+        "x = optax.f(functools.partial(\n    a, b), [c,\n    d], e,\n            g)",
+        "optax",
+        "optim.adam",
+        "x = optim.adam.f(functools.partial(\n    a, b), [c,\n    d], e,\n                 g)",
+    ),
     "a string of lines below a bracket": (
         'x = old(a, """\n             b""",\n        c)',
         "old",
@@ -100,7 +122,7 @@ EXAMPLES = {
 
 def changed(text: str, *edits: Edit) -> str:
     document = Document("program.py", text, ast.parse(text))
-    return laid_out(document, apply_edits(text, edits))
+    return apply_edits(text, laid_out(document, edits))
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
@@ -183,6 +205,11 @@ def test_how_a_program_is_laid_out_does_not_change_what_it_becomes(tmp_path: Pat
 
 
 HAND_LAID = {
+    "what an edit takes over, without its lines": (
+        "x = make(definition, {'a': 1,\n                      'b': 2}).create",
+        [("make(definition, {'a': 1,\n                      'b': 2})", "state(", ", rate)")],
+        "x = state(make(definition, {'a': 1, 'b': 2}), rate).create",
+    ),
     "but with them where there are comments": (
         "x = make({'a': 1,  # one\n          'b': 2}).create",
         [("make({'a': 1,  # one\n          'b': 2})", "state(", ", rate)")],
@@ -209,6 +236,11 @@ HAND_LAID = {
         "x = f(a,\n      f'{b}')",
         [("b", f"{LONG}(", f", {LONG}, {LONG})")],
         f"x = f(\n    a,\n    f'{{{LONG}(b, {LONG}, {LONG})}}',\n)",
+    ),
+    "a comment beside it": (
+        "x = f(a,  # one\n      b)",
+        [("b", f"{LONG}(", f", {LONG}, {LONG})")],
+        f"x = f(a,  # one\n      {LONG}(\n          b, {LONG}, {LONG}\n      ))",
     ),
     "a comment behind it": (
         "x = f(\n    b,  # one\n)",
