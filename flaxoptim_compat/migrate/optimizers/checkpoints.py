@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import shlex
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import DECAY, DTYPE, INTEGERS, RATE
 from flaxoptim_compat.migrate.names.dotted import last_name
-from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import (
     bound_of,
+    filters_of,
     focus_of,
     inner_definitions,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import sites_of
 from flaxoptim_compat.migrate.values.known_names import RESTORE_METHODS, RESTORING, SAVING
-from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _COMMAND: Final = "flaxoptim-compat checkpoint convert OLD NEW --to train-state"
@@ -107,10 +111,20 @@ def _remove_rates(definition: ast.expr) -> None:
 
 
 def _definition(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
-    """The definition; None if its text does not stand by itself."""
-    if site.name == "MultiOptimizer" or any(focus_of(create) for create in unit.creates):
-        return None
-    return _single(points_to, unit, site)
+    """The definition, with its focus if it has one; None if its text does not stand by itself."""
+    if site.name == "MultiOptimizer":
+        return _multi_optimizer(points_to, unit, site)
+    definition = _single(points_to, unit, site)
+    focuses = [focus_of(create) for create in unit.creates if _is_of(points_to, create, site)]
+    if focuses and focuses[0] is not None and definition is not None:
+        return _of_parts(points_to, [(focuses[0], definition)])
+    return definition
+
+
+def _is_of(points_to: PointsTo, create: ast.Call, site: Site) -> bool:
+    return isinstance(create.func, ast.Attribute) and site in sites_of(
+        points_to.values(create.func.value), Definition
+    )
 
 
 def _single(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
@@ -134,3 +148,43 @@ def _called(bound: Bound, unit: Unit) -> ast.expr:
             arguments[name] = ast.Name("VALUE") if decides else ast.Constant(...)
     inner = [] if bound.inner is None else [_called(bound.inner, unit)]
     return syntax.called(f"optim.{bound.name}", *inner, **arguments)
+
+
+def _multi_optimizer(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
+    found = pairs(site.node)
+    if isinstance(found, Refused):
+        return None
+    parts = []
+    for traversal, optimizer in found:
+        sites = [each for each in sites_of(points_to.values(optimizer), Definition) if each]
+        definition = _single(points_to, unit, sites[0]) if len(sites) == 1 else None
+        if definition is None:
+            return None
+        parts.append((traversal, definition))
+    return _of_parts(points_to, parts)
+
+
+def _of_parts(points_to: PointsTo, parts: Sequence[tuple[ast.expr, ast.expr]]) -> ast.expr | None:
+    """A MultiOptimizer; None if one of its filters needs what else the program has."""
+    pairs_: list[ast.expr] = []
+    for traversal, definition in parts:
+        filters = filters_of(points_to, traversal)
+        if len(filters) != 1 or not _stands_alone(filters[0].node.args[0]):
+            return None
+        selects = syntax.called("optim.ModelParamTraversal", filters[0].node.args[0])
+        pairs_.append(ast.Tuple([selects, definition]))
+    return syntax.called("optim.MultiOptimizer", *pairs_)
+
+
+def _stands_alone(function: ast.expr) -> bool:
+    """True if a filter is a lambda that reads only its own variables and Python's builtins."""
+    if not isinstance(function, ast.Lambda):
+        return False
+    own = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+    own |= {each.id for each in _names(function) if isinstance(each.ctx, ast.Store)}
+    read = {each.id for each in _names(function)}
+    return read <= own | {*vars(builtins)}
+
+
+def _names(node: ast.AST) -> Iterable[ast.Name]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Name))
