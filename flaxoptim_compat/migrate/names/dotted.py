@@ -11,6 +11,8 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import absolute
 
 _BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
+# The functions that take names in strings.
+CALLS_OF_NAMES = _BY_NAME | {"import_module", "__import__"}
 
 
 class DottedName(NamedTuple):

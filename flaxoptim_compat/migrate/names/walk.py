@@ -4,61 +4,76 @@ from __future__ import annotations
 
 import ast
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import (
+    CALLS_OF_NAMES,
     DottedName,
-    constant_getattr,
     imported_module,
     is_lookup,
     last_name,
+    name_of_function,
     taken_apart,
 )
 from flaxoptim_compat.migrate.names.scopes import Binding, BindingKind, Scope
-from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.document import FIELDS, Document
 from flaxoptim_compat.migrate.program.imported_files import package_of
-
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SCOPES = frozenset([*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS])
 
 
 class Walk:
-    """The scopes, imports, names and strings of a file.
+    """The scopes, imports, names and strings that one walk over a tree finds.
 
     Args:
-      document: the file.
+      tree: the file.
+      package: the package that relative imports start from; "" if it is not known.
     """
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._parents = document.parents
-        self.scopes: dict[ast.AST, Scope] = {document.tree: Scope(document.tree)}
-        for node in document.nodes:
-            if type(node) in _SCOPES:
-                self.scopes[node] = Scope(node, self.around(node))
-        # Names that are bound somewhere to an import or a dotted name; other names need no look-up.
-        self.meaningful: set[str] = set()
-        self._bound: list[tuple[Scope, str, Binding]] = []
-        self.imports = [
-            (node, self.around(node))
-            for node in sorted(document.imports, key=lambda each: (each.lineno, each.col_offset))
-        ]
+    def __init__(self, tree: ast.Module, package: str) -> None:
+        self.imports: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
         # The full name of the object of each import; for `import *`, that of the module.
         self.imported: dict[ast.alias, str] = {}
-        for node, scope in self.imports:
-            self._import(node, scope)
-        self._bind_definitions()
+        self.scopes: dict[ast.AST, Scope] = {tree: Scope(tree)}
         self.names: dict[ast.Name, Scope] = {}
+        # Names that are bound somewhere to an import or a dotted name; other names need no look-up.
+        self.meaningful: set[str] = set()
         self.dotted_names: list[DottedName] = []
-        self._read_names()
-        self.lookups = [each for each in document.of_kind(ast.Call) if is_lookup(each)]
+        self.lookups: list[ast.Call] = []
         self.strings: list[ast.Constant] = []
         self.annotations: list[tuple[ast.Constant, Scope]] = []
-        self._read_strings()
-        self._bound.sort(key=lambda each: each[2].after)
+        self._package = package
+        self._bound: list[tuple[Scope, str, Binding]] = []
+        self._scope = self.scopes[tree]
+        self._in_annotation = False
+        self._methods: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.Constant: self._constant,
+            ast.NamedExpr: self._walrus,
+            ast.Subscript: self._subscript,
+            ast.Expr: self._expression,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.AugAssign: self._augmented,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.Lambda: self._lambda,
+            ast.ClassDef: self._class,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.Global: self._global,
+            ast.Nonlocal: self._nonlocal,
+            ast.ExceptHandler: self._handler,
+            ast.MatchAs: self._captured,
+            ast.MatchStar: self._captured,
+            ast.MatchMapping: self._captured,
+        }
+        self._all(tree.body)
         # Bound only now: the target of `nonlocal` depends on the bindings of the functions around.
         for scope, name, binding in self._bound:
             if name not in scope.elsewhere:
@@ -68,149 +83,251 @@ class Walk:
             if home is not None:
                 home.bindings.setdefault(name, []).append(binding)
 
-    def around(self, node: ast.AST) -> Scope:
-        """The scope in which a node is evaluated, or in which a statement stands."""
-        child, parent = node, self._parents[node]
-        while parent not in self.scopes or not _is_inside(child, parent):
-            if isinstance(parent, ast.comprehension) and child is parent.iter:
-                whole = self._parents[parent]
-                if parent is getattr(whole, "generators", [None])[0]:
-                    parent = whole  # what the first loop is over is evaluated outside
-            child, parent = parent, self._parents[parent]
-        return self.scopes[parent]
+    def _visit(self, node: ast.AST) -> None:
+        self._methods.get(type(node), self._inside)(node)
 
-    def _bind(self, scope: Scope, name: str, node: ast.AST, kind: BindingKind, **more: Any) -> None:
+    def _inside(self, node: ast.AST) -> None:
+        for field in FIELDS[type(node)]:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                self._all(value)
+            elif isinstance(value, ast.AST):
+                self._visit(value)
+
+    def _all(self, nodes: Iterable[Any]) -> None:
+        methods, inside = self._methods, self._inside
+        for each in nodes:
+            if each is not None:  # a keyword-only parameter without a default
+                methods.get(type(each), inside)(each)
+
+    def _name(self, node: ast.Name) -> None:
+        context = type(node.ctx)
+        if context is ast.Store:
+            self._bind(node.id, node, "other")
+            return
+        self.names[node] = self._scope
+        if context is ast.Load:
+            self.dotted_names.append(DottedName(node, node, (), self._scope))
+        else:
+            self._bind(node.id, node, "nothing")
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        path = [node.attr]
+        root = node.value
+        while type(root) is ast.Attribute:
+            path.append(root.attr)
+            root = root.value
+        if type(root) is ast.Name:
+            path.reverse()
+            self.names[root] = self._scope
+            self.dotted_names.append(DottedName(node, root, tuple(path), self._scope))
+        elif type(root) is not ast.Call or not self._dotted(node):
+            self._visit(root)
+
+    def _call(self, node: ast.Call) -> None:
+        name = last_name(node.func)
+        if name not in CALLS_OF_NAMES:
+            self._visit(node.func)
+            self._all(node.args)
+            self._all(node.keywords)
+            return
+        if is_lookup(node):
+            self.lookups.append(node)
+        if not self._dotted(node):
+            self._inside(node)
+
+    def _dotted(self, node: ast.Attribute | ast.Call) -> bool:
+        """Note a dotted name, with the names in it; returns False for another expression."""
+        parts = taken_apart(node)
+        if parts is None:
+            return False
+        root, path = parts
+        self.dotted_names.append(DottedName(node, root, path, self._scope))
+        inside: ast.expr = node
+        while inside is not root:
+            if isinstance(inside, ast.Call):
+                self.names[name_of_function(inside)] = self._scope
+                self._all(inside.args[2:])
+                inside = inside.args[0]
+            elif isinstance(inside, ast.Attribute):
+                inside = inside.value
+        self.names[root] = self._scope
+        return True
+
+    def _constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str):
+            if self._in_annotation:
+                self.annotations.append((node, self._scope))
+            elif "optim" in node.value:
+                self.strings.append(node)
+
+    def _subscript(self, node: ast.Subscript) -> None:
+        before = self._in_annotation
+        self._visit(node.value)
+        self._in_annotation = before and last_name(node.value) != "Literal"
+        self._visit(node.slice)
+        self._in_annotation = before
+
+    def _annotation(self, node: ast.expr | None) -> None:
+        if node is not None:
+            before, self._in_annotation = self._in_annotation, True
+            self._visit(node)
+            self._in_annotation = before
+
+    def _walrus(self, node: ast.NamedExpr) -> None:
+        self._visit(node.value)
+        inside = self._scope
+        while self._scope.is_comprehension and self._scope.parent is not None:
+            self._scope = self._scope.parent
+        self._visit(node.target)
+        self._scope = inside
+
+    def _bind(self, name: str, node: ast.AST, kind: BindingKind, **more: Any) -> None:
         after = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
-        self._bound.append((scope, name, Binding(kind, after, **more)))
+        self._bound.append((self._scope, name, Binding(kind, after, **more)))
         if more:
             self.meaningful.add(name)
 
-    def _import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
-        package = package_of(self._document.module, self._document.is_package)
-        module = imported_module(node, package) if isinstance(node, ast.ImportFrom) else ""
+    # Statements.
+
+    def _expression(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self._visit(node.value)
+
+    def _import(self, node: ast.Import) -> None:
+        self.imports.append((node, self._scope))
         for each in node.names:
-            bound = each.asname or each.name
+            self.imported[each] = each.name
+            root = each.name.partition(".")[0]
+            name = root if each.asname is None else each.name
+            self._bind(each.asname or root, node, "import", full_name=name, alias=each)
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        self.imports.append((node, self._scope))
+        module = imported_module(node, self._package)
+        for each in node.names:
             if module is None:
-                self._bind(scope, bound, node, "other")
+                self._bind(each.asname or each.name, node, "other")
             elif each.name == "*":
                 self.imported[each] = module
-                self._bind(scope, "*", node, "star", full_name=module, alias=each)
-            elif module:
-                name = self.imported[each] = f"{module}.{each.name}"
-                self._bind(scope, bound, node, "import", full_name=name, alias=each)
+                self._bind("*", node, "star", full_name=module, alias=each)
             else:
-                self.imported[each] = each.name
-                root = each.name.partition(".")[0]
-                name = root if each.asname is None else each.name
-                bound = each.asname or root
-                self._bind(scope, bound, node, "import", full_name=name, alias=each)
+                name = self.imported[each] = f"{module}.{each.name}"
+                self._bind(each.asname or each.name, node, "import", full_name=name, alias=each)
 
-    def _bind_definitions(self) -> None:
-        """Bind the names that stand in the tree as texts, and note what stands elsewhere."""
-        document = self._document
-        for node, scope in self.scopes.items():
-            for each in parameters(node.args) if isinstance(node, _FUNCTIONS) else ():
-                self._bind(scope, each.arg, each, "other")
-            if isinstance(node, _NAMED) and scope.parent is not None:
-                self._bind(scope.parent, node.name, node, "other")
-        for kind in (ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.MatchMapping):
-            for bound in document.of_kind(kind):
-                name = getattr(bound, "rest" if kind is ast.MatchMapping else "name")
-                if name is not None:
-                    self._bind(self.around(bound), name, bound, "other")
-        for statement in document.of_kind(ast.Global):
-            self.around(statement).elsewhere.update(dict.fromkeys(statement.names, True))
-        for other in document.of_kind(ast.Nonlocal):
-            self.around(other).elsewhere.update(dict.fromkeys(other.names, False))
+    def _assign(self, node: ast.Assign) -> None:
+        self._visit(node.value)
+        for target in node.targets:
+            self._assigned(target, node.value)
 
-    def _read_names(self) -> None:
-        document = self._document
-        values = dict(self._assigned())
-        for kind in (ast.Attribute, ast.Call, ast.Name):
-            for node in document.of_kind(kind):
-                parts = None if self._is_part_of_dotted(node) else taken_apart(node)
-                if parts is not None and not (node is parts[0] and _is_changed(parts[0])):
-                    self.dotted_names.append(DottedName(node, *parts, self.around(node)))
-        for name in document.of_kind(ast.Name):
-            scope, parent = self.around(name), self._parents[name]
-            if not isinstance(name.ctx, ast.Store) or isinstance(parent, ast.AugAssign):
-                self.names[name] = scope
-            while isinstance(parent, ast.NamedExpr) and scope.is_comprehension and scope.parent:
-                scope = scope.parent
-            if name in values:
-                self._bind_value(scope, name.id, values[name])
-            elif _is_changed(name):
-                kind_of_binding: BindingKind = "other"
-                if isinstance(name.ctx, ast.Del) or isinstance(parent, ast.AnnAssign):
-                    kind_of_binding = "nothing"
-                self._bind(scope, name.id, name, kind_of_binding)
-
-    def _is_part_of_dotted(self, node: ast.expr) -> bool:
-        """True if a dotted name stands in a longer one, or is the function of a ``getattr``."""
-        match self._parents[node]:
-            case ast.Attribute():
-                return True
-            case ast.Call(func=function, args=[owner, *_]) as call if constant_getattr(call):
-                return node in (function, owner)
-        return False
-
-    def _assigned(self) -> Iterator[tuple[ast.Name, ast.expr]]:
-        """The variables that are assigned to, each with the value that it alone gets."""
-        for node in self._document.of_kind(ast.Assign):
-            for target in node.targets:
-                yield from _pairs(target, node.value)
-        for each in self._document.of_kind(ast.AnnAssign):
-            if each.value is not None:
-                yield from _pairs(each.target, each.value)
-
-    def _bind_value(self, scope: Scope, name: str, value: ast.expr) -> None:
-        if isinstance(value, ast.Constant) and value.value is None:
-            self._bind(scope, name, value, "nothing")
+    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
+        sides: Sequence[tuple[ast.expr, ast.expr]] = ()
+        if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+            starred = any(isinstance(each, ast.Starred) for each in (*target.elts, *value.elts))
+            if not starred and len(target.elts) == len(value.elts):
+                sides = tuple(zip(target.elts, value.elts, strict=True))
+        if sides:
+            for part, part_value in sides:
+                self._assigned(part, part_value)
+        elif not isinstance(target, ast.Name):
+            self._visit(target)
+        elif isinstance(value, ast.Constant) and value.value is None:
+            self._bind(target.id, value, "nothing")
         elif taken_apart(value) is not None:
-            self._bind(scope, name, value, "value", value=value)
+            self._bind(target.id, value, "value", value=value)
         else:
-            self._bind(scope, name, value, "other")
+            self._bind(target.id, value, "other")
 
-    def _read_strings(self) -> None:
-        for node in self._document.of_kind(ast.Constant):
-            if isinstance(node.value, str) and not isinstance(self._parents[node], ast.Expr):
-                if self._is_in_annotation(node):
-                    self.annotations.append((node, self.around(node)))
-                elif "optim" in node.value:
-                    self.strings.append(node)
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        self._annotation(node.annotation)
+        if node.value is not None:
+            self._visit(node.value)
+            self._assigned(node.target, node.value)
+        elif isinstance(node.target, ast.Name):
+            self._bind(node.target.id, node, "nothing")
+        else:
+            self._visit(node.target)
 
-    def _is_in_annotation(self, node: ast.expr) -> bool:
-        inner: ast.AST = node
-        while isinstance(parent := self._parents[inner], ast.expr | ast.keyword):
-            if isinstance(parent, ast.Subscript) and last_name(parent.value) == "Literal":
-                return False
-            inner = parent
-        return inner in (getattr(parent, "annotation", None), getattr(parent, "returns", None))
+    def _augmented(self, node: ast.AugAssign) -> None:
+        self._inside(node)
+        if isinstance(node.target, ast.Name):
+            self.names[node.target] = self._scope
 
+    def _global(self, node: ast.Global) -> None:
+        self._scope.elsewhere.update(dict.fromkeys(node.names, True))
 
-def _is_inside(child: ast.AST, scope: ast.AST) -> bool:
-    """True if a part of a scope's node is evaluated inside of the scope."""
-    if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return child in scope.body
-    return not (isinstance(scope, ast.Lambda) and child is scope.args)
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
+        self._scope.elsewhere.update(dict.fromkeys(node.names, False))
 
+    def _handler(self, node: ast.ExceptHandler) -> None:
+        if node.name is not None:
+            self._bind(node.name, node, "other")
+        self._inside(node)
 
-def _is_changed(name: ast.Name) -> bool:
-    return not isinstance(name.ctx, ast.Load)
+    def _captured(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name is not None:
+            self._bind(name, node, "other")
+        self._inside(node)
 
+    # Scopes.
 
-def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr]]:
-    """The names in a target, each with its value, where the value has as many entries."""
-    match target, value:
-        case ast.Name(), _:
-            yield target, value
-        case (
-            ast.Tuple(elts=targets) | ast.List(elts=targets),
-            ast.Tuple(elts=values) | ast.List(elts=values),
-        ) if len(targets) == len(values):
-            if not any(isinstance(each, ast.Starred) for each in (*targets, *values)):
-                for pair in zip(targets, values, strict=True):
-                    yield from _pairs(*pair)
+    def _enter(self, node: ast.AST) -> Scope:
+        around = self._scope
+        self._scope = self.scopes[node] = Scope(node, around)
+        return around
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._bind(node.name, node, "other")
+        self._all(node.decorator_list)
+        self._arguments(node.args)
+        self._annotation(node.returns)
+        around = self._enter(node)
+        self._parameters(node.args)
+        self._all(node.body)
+        self._scope = around
+
+    def _lambda(self, node: ast.Lambda) -> None:
+        self._arguments(node.args)
+        around = self._enter(node)
+        self._parameters(node.args)
+        self._visit(node.body)
+        self._scope = around
+
+    def _arguments(self, node: ast.arguments) -> None:
+        self._all(node.defaults)
+        self._all(node.kw_defaults)
+        for each in parameters(node):
+            self._annotation(each.annotation)
+
+    def _parameters(self, node: ast.arguments) -> None:
+        for each in parameters(node):
+            self._bind(each.arg, each, "other")
+
+    def _class(self, node: ast.ClassDef) -> None:
+        self._bind(node.name, node, "other")
+        self._all(node.decorator_list)
+        self._all(node.bases)
+        self._all(node.keywords)
+        around = self._enter(node)
+        self._all(node.body)
+        self._scope = around
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> None:
+        first, *others = node.generators
+        self._visit(first.iter)
+        around = self._enter(node)
+        self._visit(first.target)
+        self._all(first.ifs)
+        self._all(others)
+        if isinstance(node, ast.DictComp):
+            self._visit(node.key)
+            self._visit(node.value)
+        else:
+            self._visit(node.elt)
+        self._scope = around
 
 
 _WALKS: weakref.WeakKeyDictionary[Document, Walk] = weakref.WeakKeyDictionary()
@@ -220,7 +337,8 @@ def walk_of(document: Document) -> Walk:
     """The walk over a file, which is done only once."""
     walk = _WALKS.get(document)
     if walk is None:
-        walk = _WALKS[document] = Walk(document)
+        package = package_of(document.module, document.is_package)
+        walk = _WALKS[document] = Walk(document.tree, package)
     return walk
 
 

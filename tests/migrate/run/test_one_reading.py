@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import collections
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.names import walk
 from flaxoptim_compat.migrate.program import loading
-from flaxoptim_compat.migrate.program.document import Document
 from tests.support.places import DATA
 
 PROGRAMS = ("legacy_programs", "wild_programs")
@@ -41,9 +41,9 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[ast.Module]:
     found: list[ast.Module] = []
 
     class Walk(walk.Walk):
-        def __init__(self, document: Document) -> None:
-            found.append(document.tree)
-            super().__init__(document)
+        def __init__(self, tree: ast.Module, *more: Any) -> None:
+            found.append(tree)
+            super().__init__(tree, *more)
 
     monkeypatch.setattr(walk, "Walk", Walk)
     return found
