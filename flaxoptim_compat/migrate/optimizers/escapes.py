@@ -38,6 +38,8 @@ from flaxoptim_compat.migrate.values.objects import (
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _TARGET = "target"
+# What they store is not followed.
+_STORE_UNSEEN = known_names.NAMESPACES | {"setattr", "object.__setattr__"}
 
 
 def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
@@ -94,8 +96,8 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
 
 def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> bool:
     """True if a package's function takes an optimizer for a tree like others, or is followed."""
-    if name in ("setattr", "object.__setattr__", *known_names.NAMESPACES):
-        return False  # what is stored so is not followed
+    if name in _STORE_UNSEEN:
+        return False
     if name in ("getattr", "hasattr"):
         # The name of an attribute of an optimizer changes, so it is to stand there.
         is_holder = not sites_of(given, Optimizer)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.program.document import Document
 
@@ -121,48 +120,6 @@ def imported_names(
                 if module is not None:
                     names[module].update(alias.name for alias in node.names)
     return names
-
-
-def files_by_name(
-    call: ast.Call, document: Document, documents: Iterable[Document]
-) -> list[Document]:
-    """The files that a call of ``import_module`` may import, as far as the text tells.
-
-    Args:
-      call: the call, whose first argument is the name, or computes it.
-      document: the file with the call.
-      documents: the files of the program.
-    """
-    pattern = _pattern(call.args[0]) if call.args else _ANYTHING
-    level = re.match(r"(?:\\\.)*", pattern)
-    assert level is not None
-    if dots := len(level[0]) // 2:
-        package = package_of(document.module, document.is_package).split(".")
-        around = package[: len(package) - dots + 1]
-        pattern = "".join(re.escape(f"{each}.") for each in around if each) + pattern[dots * 2 :]
-    elif "__name__" in (getattr(each, "id", "") for each in call.args):
-        return [document]
-    name = re.compile(rf"(?:.*\.)?{pattern}")
-    return [each for each in documents if each is not document and name.fullmatch(each.module)]
-
-
-_ANYTHING = ".*"
-
-
-def _pattern(name: ast.expr) -> str:
-    """A regular expression for the text that an expression makes."""
-    match name:
-        case ast.Constant(value=str(text)):
-            return re.escape(text)
-        case ast.JoinedStr(values=parts):
-            return "".join(map(_pattern, parts))
-        case ast.BinOp(op=ast.Add(), left=left, right=right):
-            return _pattern(left) + _pattern(right)
-        case ast.BinOp(op=ast.Mod(), left=ast.Constant(value=str(text))):
-            return _ANYTHING.join(map(re.escape, re.split(r"%\w", text)))
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str(text)), attr="format")):
-            return _ANYTHING.join(map(re.escape, re.split(r"\{.*?\}", text)))
-    return _ANYTHING
 
 
 def import_names(document: Document) -> Iterator[str]:

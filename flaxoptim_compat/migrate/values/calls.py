@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.dotted import names_asked
@@ -35,6 +35,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Traversal,
     Unknown,
     external,
+    is_dict,
 )
 
 # Methods of an optimizer that return one.
@@ -96,12 +97,10 @@ class Calls:
 
     Args:
       memory: what objects have in them.
-      documents: the files of the program.
     """
 
-    def __init__(self, memory: Memory, documents: Sequence[Document]) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._documents = documents
         self._cells = memory.cells
         self.sites: dict[ast.Call, Site] = {}
         self._depth = 0
@@ -352,7 +351,7 @@ class Calls:
         memory, made = self._memory, Container(call.node)
         first = given.positional[0] if given.positional else NOTHING
         match name:
-            case "list" | "tuple" | "iter" if first and not any(map(_is_dict, first)):
+            case "list" | "tuple" | "iter" if first and not any(map(is_dict, first)):
                 return first
             case "next":
                 return memory.entries(first)
@@ -376,11 +375,11 @@ class Calls:
         for key, objects in given.named.items():
             memory.put(made, key, objects)
         memory.put(made, ANYWHERE, memory.contents(given.rest_named))
-        return self._taken_in(made, first) | frozenset(filter(_is_dict, first))
+        return self._taken_in(made, first) | frozenset(filter(is_dict, first))
 
     def _taken_in(self, made: Container, of: Objects) -> Objects:
         """A dict, once it has what is in others, or in pairs of keys and values."""
-        memory, dicts = self._memory, frozenset(filter(_is_dict, of))
+        memory, dicts = self._memory, frozenset(filter(is_dict, of))
         pairs = memory.entries(of - dicts)
         return memory.put(made, ANYWHERE, memory.contents(dicts) | memory.item(pairs, 1))
 
@@ -471,10 +470,6 @@ class Calls:
 def _state_dicts(objects: Objects) -> Objects:
     """The nested dicts that ``flax.serialization`` makes of the optimizers among these."""
     return frozenset(StateDict(each.site) for each in objects if isinstance(each, Optimizer))
-
-
-def _is_dict(each: Object) -> bool:
-    return isinstance(each, Container) and each.is_dict
 
 
 def _key(call: ast.Call) -> Hashable:

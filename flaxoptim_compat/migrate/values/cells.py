@@ -137,10 +137,6 @@ class Cells(Generic[Reader]):
             yield reader
         self.reader = None
 
-    def is_written(self, cell: Cell) -> bool:
-        """True if something was written to a cell, even if it was no value that matters."""
-        return cell in self._states and self._states[cell].is_written
-
     def open(self) -> list[Cell]:
         """The cells that are read, and that nothing in the program writes."""
         return [

@@ -54,6 +54,8 @@ from flaxoptim_compat.migrate.values.scopes import Scopes, Stars
 # Annotations that say nothing of how a value is wrapped, and those of containers.
 _TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})
 _CONTAINERS = frozenset({"dict", "iterable", "iterator", "list", "mapping", "sequence", "tuple"})
+# Cells that may hold any value if nothing writes them.
+_MAY_HOLD_ANY = frozenset({"given", "named", "variable"})
 _PROPERTIES = frozenset({"cached_property", "property"})
 _ONE, _NONE = frozenset[Object]({ONE}), frozenset[Object]({NONE})
 
@@ -77,7 +79,7 @@ class Flow:
     ) -> None:
         self.memory = Memory(evidence, processes, documents)
         self.cells = self.memory.cells
-        self.calls = Calls(self.memory, documents)
+        self.calls = Calls(self.memory)
         self.held: dict[ast.AST, Objects] = {}
         self.scopes = {document: Scopes(document) for document in documents}
         # What something unknown comes from that is used as only optimizers are.
@@ -127,15 +129,10 @@ class Flow:
 
     def _open(self) -> bool:
         """Let the cells that nothing writes hold something unknown; False if there are none."""
-        opened = [*filter(self._is_open, self.cells.open())]
+        opened = [each for each in self.cells.open() if each[0] in _MAY_HOLD_ANY]
         for each in opened:
             self.cells.write(each, self._unknown(each))
         return bool(opened)
-
-    def _is_open(self, cell: Cell) -> bool:
-        """True if a cell that nothing writes may hold any value."""
-        kind, _, _ = cell
-        return kind in ("given", "named", "variable")
 
     def _unknown(self, cell: Cell) -> Objects:
         """The value of a cell that nothing writes: unknown."""

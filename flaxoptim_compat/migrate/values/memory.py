@@ -33,6 +33,7 @@ from flaxoptim_compat.migrate.values.objects import (
     class_of,
     external,
     fields_of,
+    is_dict,
 )
 from flaxoptim_compat.migrate.values.order import Instruction
 
@@ -355,7 +356,7 @@ class Memory:
 
     def entries(self, held: Objects) -> Objects:
         """The values that a loop over these objects gives: for a dict its keys, which hold none."""
-        return self.contents(frozenset(each for each in held if not _is_dict(each)))
+        return self.contents(frozenset(each for each in held if not is_dict(each)))
 
     def inside(self, objects: Objects, *, only_data: bool = False) -> Objects:
         """These objects, what is in their fields and entries, and so on.
@@ -390,10 +391,6 @@ def _stored_in(document: Document) -> Iterator[str]:
         yield from fields_of(made)
     for call in document.of_kind(ast.Call):
         yield from (each.arg for each in call.keywords if each.arg)
-
-
-def _is_dict(each: Object) -> bool:
-    return isinstance(each, Container) and each.is_dict
 
 
 def decorators_of(node: ast.AST) -> set[str]:

@@ -168,6 +168,11 @@ class Container(Object):
     is_dict: bool = False
 
 
+def is_dict(each: Object) -> bool:
+    """True if a value is a dict."""
+    return isinstance(each, Container) and each.is_dict
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Partial(Object):
     """A function with some of its arguments, by the call that binds them."""
