@@ -51,7 +51,7 @@ class Cells(Generic[Reader]):
     """The values of each cell, and who is to read them again when these grow."""
 
     def __init__(self) -> None:
-        self._states: dict[Cell, _State[Reader]] = {}
+        self._states = collections.defaultdict[Cell, _State[Reader]](_State)
         self._waiting: collections.deque[Reader] = collections.deque()
         self._is_waiting: set[Reader] = set()
         # How often somebody read, all together, and who did.
@@ -61,22 +61,16 @@ class Cells(Generic[Reader]):
         self.reader: Reader | None = None
         self.beyond: Callable[[], Unknown]
 
-    def _at(self, cell: Cell) -> _State[Reader]:
-        state = self._states.get(cell)
-        if state is None:
-            state = self._states[cell] = _State()
-        return state
-
     def read(self, cell: Cell) -> Objects:
         """The values that a cell holds by now; whoever reads them reads again when they grow."""
-        state = self._at(cell)
+        state = self._states[cell]
         if self.reader is not None:
             state.readers[self.reader] = None
         return state.held
 
     def flow(self, origin: Cell, cell: Cell) -> None:
         """Let a cell hold all that another one will hold, too."""
-        self._at(origin).flows.append(self._at(cell))
+        self._states[origin].flows.append(self._states[cell])
 
     def write(self, cell: Cell, objects: Collection[Object], *, counts: bool = True) -> None:
         """Add values to a cell; of those that are unknown, the first in the files stands for all.
@@ -86,7 +80,7 @@ class Cells(Generic[Reader]):
           objects: what it can hold.
           counts: whether it may hold nothing else; not so for the default of a parameter.
         """
-        state = self._at(cell)
+        state = self._states[cell]
         if state.is_written and state.held.issuperset(objects):
             return
         waiting: list[tuple[_State[Reader], Collection[Object]]] = [(state, objects)]

@@ -80,6 +80,8 @@ class PointsTo:
         self._flow = Flow(documents, modules, self.evidence, self.processes)
         self.memory = self._flow.memory
         self.scopes = self._flow.scopes
+        self._held = self._flow.held | self._flow.exactly
+        self._known: dict[Objects, Objects] = {}
         self._data: dict[Objects, Objects] = {}
         self._parameter_names: dict[Document, frozenset[str]] = {}
 
@@ -87,10 +89,13 @@ class PointsTo:
 
     def values(self, node: ast.AST) -> Objects:
         """The values that an expression can hold, as far as they are known."""
-        held = self._flow.exactly.get(node)
-        if held is None:
-            held = self._flow.held.get(node)
-        return _known(held) if held else NOTHING
+        held = self._held.get(node)
+        if not held:
+            return NOTHING
+        known = self._known.get(held)
+        if known is None:
+            known = self._known[held] = _known(held)
+        return known
 
     def is_unknown(self, node: ast.AST) -> bool:
         """True if an expression may be anything."""
