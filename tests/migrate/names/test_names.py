@@ -26,53 +26,29 @@ FLAX = "import flax\n"
 MEANINGS: dict[str, str | None] = {
     # imports
     "import flax\nflax.optim.Adam": ADAM,
-    "import flax.optim\nflax.optim.Adam": ADAM,
     "import flax.optim as o\no.Adam": ADAM,
-    "import flax.linen\nimport flax\nflax.optim.Adam": ADAM,
-    "from flax import optim\noptim.Adam": ADAM,
     "from flax import optim as o\no.Adam": ADAM,
-    "from flax.optim import Adam\nAdam": ADAM,
     "from flax.optim import Adam as A\nA": ADAM,
     "from flax.optim.adam import Adam\nAdam": "flax.optim.adam.Adam",
-    "import jax.numpy as jnp\njnp.float32": "jax.numpy.float32",
-    "from jax import jit as f\nf": "jax.jit",
     "import flax\nflax": "flax",
     "flax.optim.Adam": None,
     "from . import optim\noptim.Adam": None,
     # what is no name
     "import flax\nf(flax).optim.Adam": None,
-    "import flax\n(flax or 1).optim": None,
-    "import flax\nflax[0].optim": None,
     # scopes
-    f"{OPTIM}def f():\n  optim.Adam": ADAM,
     f"{OPTIM}def f(optim):\n  optim.Adam": None,
-    f"{OPTIM}def f(*optim):\n  optim.Adam": None,
-    f"{OPTIM}def f(**optim):\n  optim.Adam": None,
-    f"{OPTIM}def f(*, optim):\n  optim.Adam": None,
-    f"{OPTIM}def f(optim, /):\n  optim.Adam": None,
-    f"{OPTIM}def f():\n  optim = 1\n  optim.Adam": None,
     f"{OPTIM}def f():\n  optim.Adam\n  optim = 1": None,
-    f"{OPTIM}def f():\n  optim += 1\n  optim.Adam": None,
-    f"{OPTIM}def f():\n  for optim in x: pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  for i, (optim, j) in x: pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  with x as optim:\n    optim.Adam": None,
-    f"{OPTIM}async def f():\n  async with x as optim:\n    optim.Adam": None,
     f"{OPTIM}def f():\n  try: pass\n  except E as optim:\n    optim.Adam": None,
-    f"{OPTIM}def f():\n  if (optim := 1):\n    optim.Adam": None,
     f"{OPTIM}def f():\n  [optim := 1 for i in x]\n  optim.Adam": None,
-    f"{OPTIM}def f():\n  match x:\n    case optim: pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  match x:\n    case [1, *optim]: pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  match x:\n    case {{'a': 1, **optim}}: pass\n  optim.Adam": None,
-    f"{OPTIM}def f():\n  match x:\n    case A(optim): pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  del optim\n  optim.Adam": None,
     f"{OPTIM}def f():\n  import torch.optim as optim\n  optim.Adam": "torch.optim.Adam",
-    f"{OPTIM}def f():\n  def optim(): pass\n  optim.Adam": None,
-    f"{OPTIM}def f():\n  class optim: pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  def g():\n    optim = 1\n  optim.Adam": ADAM,
     f"{OPTIM}def f(optim):\n  def g():\n    optim.Adam": None,
-    f"{OPTIM}def f(optim):\n  pass\noptim.Adam": ADAM,
     f"{OPTIM}class A:\n  optim = 1\n  def f(self):\n    optim.Adam": ADAM,
-    f"{OPTIM}class A:\n  optim = 1\n  optim.Adam": None,
     f"{OPTIM}class A:\n  optim.Adam\n  optim = 1": ADAM,
     f"{OPTIM}[i for optim in x]\noptim.Adam": ADAM,
     f"{OPTIM}def f():\n  global optim\n  optim.Adam": ADAM,
@@ -82,51 +58,31 @@ MEANINGS: dict[str, str | None] = {
     f"def f():\n  {OPTIM}  def g():\n    nonlocal optim\n    optim = 1\n  optim.Adam": None,
     "def f():\n  from flax import optim\noptim.Adam": None,
     "def f():\n  optim.Adam\nfrom flax import optim": ADAM,
-    "def f():\n  from flax import optim\n  optim.Adam": ADAM,
     # several bindings
-    f"{OPTIM}{OPTIM}optim.Adam": ADAM,
     (
         "try:\n  from flax import optim\nexcept E:\n"
         "  from flaxoptim_compat import optim\noptim.Adam"
-    ): ADAM,
-    (
-        "try:\n  from flaxoptim_compat import optim\nexcept E:\n"
-        "  from flax import optim\noptim.Adam"
-    ): ADAM,
-    (
-        "try:\n  from flax.optim import Adam\nexcept E:\n  from flaxoptim_compat import Adam\nAdam"
     ): ADAM,
     "try:\n  from flax import optim\nexcept E:\n  optim = None\noptim.Adam": ADAM,
     "try:\n  from flax import optim\nexcept E:\n  import optax as optim\noptim.Adam": None,
     "if x:\n  from flax import optim\nelse:\n  from torch import optim\noptim.Adam": None,
     f"{OPTIM}optim = f()\noptim.Adam": None,
     f"{OPTIM}optim: 'Any'\noptim.Adam": ADAM,
-    f"{OPTIM}optim.Adam\ndel optim": ADAM,
     # assignments
     f"{FLAX}o = flax.optim\no.Adam": ADAM,
-    f"{FLAX}A = flax.optim.Adam\nA": ADAM,
     f"{FLAX}A: type = flax.optim.Adam\nA": ADAM,
-    f"{FLAX}A = B = flax.optim.Adam\nA": ADAM,
     f"{FLAX}A, B = flax.optim.Adam, 1\nA": ADAM,
     f"{FLAX}A, *B = flax.optim.Adam, 1\nA": None,
-    f"{FLAX}A = flax.optim.Adam()\nA": None,
     f"{FLAX}o = flax.optim if x else None\no.Adam": None,
-    f"{FLAX}o = flax.optim\no = 1\no.Adam": None,
     f"{FLAX}o = flax.optim\no = flax.optim\no.Adam": ADAM,
     f"{OPTIM}class A:\n  optim = optim\n  optim.Adam": ADAM,
-    f"{OPTIM}def f():\n  A = optim.Adam\n  A": ADAM,
     "a = b\nb = a\na.Adam": None,
     # look-ups
-    f"{FLAX}getattr(flax, 'optim').Adam": ADAM,
-    f"{FLAX}getattr(flax.optim, 'Adam')": ADAM,
     f"{FLAX}getattr(getattr(flax, 'optim'), 'Adam', None)": ADAM,
     f"{FLAX}getattr(flax.optim, name)": None,
     f"{FLAX}getattr(flax.optim, 'a b')": None,
-    "import importlib\nimportlib.import_module('flax.optim').Adam": None,
-    "__import__('flax').optim.Adam": None,
     # all names of a module
     "from flax.optim import *\nAdam": ADAM,
-    "from flax.optim import *\nadam.Adam": "flax.optim.adam.Adam",
     "from flax.optim import *\nSGD": None,
     "from flax.optim import *\nclass Adam: ...\nAdam": None,
     "from flax.optim import *\nfrom torch.optim import *\nAdam": None,
@@ -242,18 +198,13 @@ def test_deeply_nested_scopes_stay_linear() -> None:
 QUOTED = {
     "def f(x: 'o.Adam'): ...": ["o.Adam"],
     "def f() -> 'list[o.Adam] | None': ...": ["o.Adam"],
-    "x: 'o.Adam'": ["o.Adam"],
     "x: dict[str, 'o.Adam'] = {}": ["o.Adam"],
-    "x: '''o.Adam''' = 1": ["o.Adam"],
     "ä: ('ä', 'o.Adam')": ["o.Adam"],
     "class A:\n  x: ' o.Adam'": ["o.Adam"],
-    "from typing import Literal\nx: Literal['o.Adam']": [],
-    "x = 'o.Adam'": [],
     "from typing import cast\nx = cast('o.Adam', f('o.Adam'))": [],
     "x: 'o.' 'Adam'": [],
     "x: '\\x6f.Adam'": [],
     "x: 'see o.Adam'": [],
-    "def f(o, x: 'o.Adam'): ...": ["o.Adam"],
     "class A:\n  def o(self): ...\n  def f(self, x: 'o.Adam'): ...": [],
 }
 
@@ -270,14 +221,10 @@ def test_annotations_in_quotes(text: str) -> None:
 
 
 STRINGS = {
-    "flax.optim": ("flax.optim",),
     ADAM: (ADAM,),
-    f"{ADAM}.beta1 = 0.9": (ADAM + ".beta1",),
     f"a/{ADAM}.beta1=0.9\ntrain.d = @{ADAM}()": (f"{ADAM}.beta1", ADAM),
-    f"train.d = @b/{ADAM}": (ADAM,),
     f"uses {ADAM} here": (),
     "my.flax.optim.Adam": (),
-    "flax.optimizers": (),
     "see flax.optim.": (),
 }
 
@@ -286,8 +233,3 @@ STRINGS = {
 def test_names_in_strings(text: str) -> None:
     names = names_of(f"'''{text}'''\nx = {text!r}\n")
     assert [found for _, found in names.strings] == ([STRINGS[text]] if STRINGS[text] else [])
-
-
-def test_a_string_that_cast_takes() -> None:
-    names = names_of(f"from typing import cast\ncast('{ADAM}', x)\n")
-    assert [found for _, found in names.strings] == [(ADAM,)]

@@ -19,16 +19,6 @@ WITHOUT_A_RATE = {
         "steps(make(P), G)\n",
         "rate",
     ),
-    "a default of a keyword": (
-        "def make(p, *, rate=None):\n    return optim.Adam(rate, eps=0.1).create(p)\n\n\n"
-        "steps(make(P), G)\n",
-        "rate",
-    ),
-    "an argument": (
-        "def make(p, rate):\n    return optim.Adam(rate, eps=0.1).create(p)\n\n\n"
-        "steps(make(P, None), G)\n",
-        "rate",
-    ),
     "an attribute": (
         "class T:\n    def __init__(self, p, rate=None):\n        self.rate = rate\n"
         "        self.o = steps(optim.Adam(self.rate, eps=0.1).create(p), G)\n\n\nT(P)\n",
@@ -47,10 +37,6 @@ WITHOUT_A_RATE = {
     "an attribute of a class": (
         "class T:\n    pass\n\n\nT.rate = None\nsteps(optim.Adam(T.rate, eps=0.1).create(P), G)\n",
         "T.rate",
-    ),
-    "one of two": (
-        "rate = None if G else 0.1\nsteps(optim.Adam(rate, eps=0.1).create(P), G)\n",
-        "rate",
     ),
 }
 

@@ -35,20 +35,13 @@ def rewritten(folder: Path, **files: str) -> dict[str, str]:
     return texts(folder)
 
 
-@pytest.mark.parametrize(
-    ("module", "restored"),
-    [
-        ("from clu import checkpoint", "checkpoint.Checkpoint('run').restore_or_initialize(o)"),
-        ("from orbax import checkpoint", "checkpoint.Checkpointer().restore('run', item=o)"),
-    ],
-)
 def test_an_object_of_a_package_restores_what_it_is_given(
-    module: str, restored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = (
-        f"{module}\n\n\ndef train(params, grads):\n"
+        "from clu import checkpoint\n\n\ndef train(params, grads):\n"
         "    o = optim.Adam(0.1).create(params)\n"
-        f"    o = {restored}\n"
+        "    o = checkpoint.Checkpoint('run').restore_or_initialize(o)\n"
         "    return o.apply_gradient(grads).target\n"
     )
     found = rewritten(tmp_path, train=program)["train.py"]
@@ -61,9 +54,7 @@ def test_an_object_of_a_package_restores_what_it_is_given(
     [
         ("checkpoints.save_checkpoint('run', o, 1)", True),
         ("checkpoints.save_checkpoint('run', target=o.target, step=1)", False),
-        ("checkpoints.restore_checkpoint('run', None)", True),
         ("checkpoints.restore_checkpoint('run', target=params)", True),
-        ("serialization.to_bytes(o.target)", False),
         ("serialization.to_bytes({'of': o})", True),
     ],
 )
@@ -105,7 +96,6 @@ def test_only_definitions_of_the_same_class_have(
     "read",
     [
         'checkpoints.restore_checkpoint("run", None)["target"]',
-        'serialization.from_bytes(None, file.read())["target"]',
         'serialization.msgpack_restore(file.read())["state"]["step"]',
         'serialization.msgpack_restore(file.read())["optimizer"]["target"]',
     ],
@@ -130,7 +120,6 @@ def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "handed_on",
     [
-        "serialization.from_bytes(main, serialization.to_bytes(warm))",
         "serialization.from_state_dict(main, serialization.to_state_dict(warm))",
         "serialization.from_bytes(main, data)",
     ],

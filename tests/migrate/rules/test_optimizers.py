@@ -22,20 +22,11 @@ UNTOUCHED = {
         "def step(train_state, grads):\n"
         "    return train_state.apply_gradient(grads, learning_rate=0.1)\n"
     ),
-    "another optim": (
-        "from torch import optim\n\no = optim.Adam(1e-3).create(1)\nprint(o.target)\n"
-    ),
-    "another optim of the program": (
-        "from . import optim\n\noptimizer = optim.Adam(1e-3).create(1)\nprint(optimizer.target)\n"
-    ),
     "a TrainState": (
         "import optax\n"
         "from flax.training import train_state\n\n"
         "state = train_state.TrainState.create(apply_fn=None, tx=optax.adam(1e-3), params={})\n"
         "state = state.apply_gradients(grads={}).replace(params={})\n"
-    ),
-    "a shadowed name": (
-        "import optax as optim\n\n\ndef f(optim):\n    return optim.Adam(1e-3).create(1).target\n"
     ),
     "strings and comments": '"""optim.Adam(1e-3).create(p)"""\n# optimizer.apply_gradient(g)\n',
 }
@@ -59,22 +50,12 @@ COUNTING = (
     "        apply_fn=None, tx=optax.sgd(0.1), params=p\n"
     "    ).replace(step=jax.numpy.asarray(0, jax.numpy.int32))"
 )
-TREE_SET = "optax.tree_utils.tree_set(o.opt_state, learning_rate=r)"
-INJECTED = (
-    "train_state.TrainState.create(\n"
-    "        apply_fn=None,\n"
-    "        tx=optax.inject_hyperparams(optax.sgd)(learning_rate=0.1),\n"
-    "        params=p,\n"
-    "    )"
-)
 
 # What stands in a function whose optimizer is `o`, and what becomes of it. Where that is not told,
 # parameters and gradients have other names.
 BODIES = {
     "target": "return o.target",
     "step": ("return int(o.state.step[0])", "return int(o.step[0])"),
-    "in brackets": ("return int((o or o).state.step)", "return int((o or o).step)"),
-    "step in brackets": ("print((o.state).step)", "print((o).step)"),
     "a step": "return o.apply_gradient(g)",
     "a step, by keyword": ("return o.apply_gradient(grads=g)", "return o.apply_gradients(grads=g)"),
     "a step, in brackets": (
@@ -93,12 +74,6 @@ BODIES = {
     "through functions of jax": (
         "o = jax.device_get(jax_utils.unreplicate(jax_utils.replicate(o)))\n    return o.target"
     ),
-    "in a tuple": "pair = (o, 1)\n    (x, _) = pair\n    return x.target, pair[0].target",
-    "in a dict": "d = {'o': o, 'n': 1}\n    return [v for k, v in d.items()], d['o'].target",
-    "in a dict that is called": (
-        "d = dict({'n': 1}, o=o, **{'q': o})\n    return d['o'].target, d['q'].target"
-    ),
-    "in a loop": "for g in [g, g]:\n        o = o.apply_gradient(g)\n    return o",
     "in a scan": (
         "def body(carry, _):\n"
         "        x, n = carry\n"
@@ -112,10 +87,6 @@ BODIES = {
         "return jax.lax.cond(\n"
         "        True, lambda x: x.apply_gradients(grads=g), lambda x: x, o\n    ).params",
     ),
-    "selected leaf by leaf": (
-        "return jax.tree_util.tree_map(jax.lax.add, o.apply_gradient(g), o).target"
-    ),
-    "restored": "o = checkpoints.restore_checkpoint(f, target=o)\n    return o.target",
 }
 
 
@@ -146,14 +117,6 @@ def test_rewrites(name: str) -> None:
 SHIM = "from flaxoptim_compat import optim"
 
 
-def test_a_rate_of_every_step() -> None:
-    definition = "def f(p, g, r):\n    o = {}\n    {}\n    return o\n"
-    step = "o = o.apply_gradient(g, learning_rate=r)"
-    program = HEAD + definition.format("optim.GradientDescent(0.1).create(p)", step)
-    moved = f"o = o.replace(\n        opt_state={TREE_SET}\n    ).apply_gradients(grads=g)"
-    assert rewrite(program, "optax") == MADE + definition.format(INJECTED, moved)
-
-
 def chained(call: str) -> str:
     """What the optimizer of a TrainState does."""
     return f"return optim.Optimizer.from_train_state(o).{call}.to_train_state(inject=False)"
@@ -168,21 +131,9 @@ BRIDGED = {
         "return o.replace(state=o.state.replace(step=r))",
         chained("replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r))"),
     ),
-    "another state": (
-        "return o.replace(state=r)",
-        chained("replace(state=r)"),
-    ),
-    "hyper-parameters": (
-        "return o.optimizer_def.hyper_params",
-        "return optim.Optimizer.from_train_state(o).optimizer_def.hyper_params",
-    ),
     "hyper-parameters of a step as an object": (
         "return o.apply_gradient(g, hyper_params=r)",
         chained("apply_gradient(g, hyper_params=r)"),
-    ),
-    "arguments that are not written out": (
-        "return o.apply_gradient(*g)",
-        chained("apply_gradient(*g)"),
     ),
 }
 
@@ -239,7 +190,6 @@ def test_hyper_parameters_of_parts_are_left_to_the_optimizer(step: str) -> None:
 
 CLASSES = {
     "a parameter": "def f(p, cls=optim.Adam):\n    return cls(0.1).create(p)\n",
-    "one of two": "def f(p, x):\n    return (optim.Adam if x else optim.LAMB)(0.1).create(p)\n",
     "a variable that changes": (
         "def f(p, x):\n    cls = optim.Adam\n    if x:\n        cls = optim.LAMB\n"
         "    return cls(0.1).create(p)\n"
@@ -248,7 +198,6 @@ CLASSES = {
         "def f(p, make):\n    d = optim.Momentum(0.1)\n    if make:\n        d = make(0.1)\n"
         "    return d.create(p)\n"
     ),
-    "looked up by name": "def f(p, x):\n    return getattr(optim, x)(0.1).create(p)\n",
     "partly given its arguments": (
         "import functools\n\n\ndef f(p):\n    return functools.partial(optim.Adam)(0.1).create(p)\n"
     ),
@@ -262,15 +211,6 @@ def test_a_class_that_only_the_running_program_knows_stays(name: str) -> None:
         CLASSES[name].replace(".create(p)", ".create(p).to_train_state(inject=False)")
     )
     assert text.startswith(SHIM)
-
-
-def test_a_class_that_is_imported_in_two_ways_is_one() -> None:
-    imports = (
-        "try:\n    from flax import optim\nexcept ImportError:\n"
-        "    from flaxoptim_compat import optim\n"
-    )
-    program = f"{imports}\n\ndef f(p):\n    return optim.GradientDescent(0.1).create(p)\n"
-    assert "optax.sgd(0.1)" in rewrite(program, "optax")
 
 
 @pytest.mark.parametrize("arguments", ["p, focus=heads", "p, heads", "focus=heads, target=p"])
@@ -341,20 +281,14 @@ def test_what_is_asked_after_replicate_says_what_to_write() -> None:
 # What names that of which flax.nn makes models, and what does not.
 MODELS = {
     "from flax import nn\nprint(nn.Model)": True,
-    "from flax import nn as other\nprint(other.Dense)": True,
-    "from flax.nn import Model": True,
     "from flax.nn import *": True,
     "from flax.nn import base\nprint(base.Module)": True,
-    "import flax.nn\nprint(flax.nn.Module)": True,
     "import flax as fx\nprint(fx.nn.Model)": True,
     "from flax.deprecated import nn\nprint(nn.Module)": True,
     "from flaxoptim_compat import nn\nprint(nn.Module)": True,
     "from flax import nn": False,
     "from flax import nn\nprint(nn.softmax)": False,
-    "from flax.nn import initializers": False,
     "from flax import linen as nn\nprint(nn.Module)": False,
-    "import flax\nprint(flax.nnx.Module)": False,
-    "from torch import nn\nprint(nn.Module)": False,
 }
 
 
@@ -374,7 +308,6 @@ def test_parts_of_what_may_be_a_model_keep_their_definition(naming: str) -> None
 # Parameters that Flax's TrainState may not take.
 PARAMETERS = [
     "class P(struct.PyTreeNode):\n    w: object\n",
-    "@struct.dataclass\nclass P:\n    w: object\n",
     "class Base:\n    pass\n\n\nclass P(Base):\n    def __len__(self):\n        return 1\n",
     "class P:\n    pass\n\n\nclass P(P):\n    w = 1\n",
     "class P(typing.NamedTuple):\n    w: object\n",
@@ -471,21 +404,9 @@ def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
     assert "FOC218" in rewrite(program.format("name = name.lower()\n        "), "optax")
 
 
-def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
-    text = rewrite(f"{HEAD}def f():\n    return optim.Adam(0.1).create\n", "optax")
-    assert (
-        "# FOC202: The code that calls `create` is not seen: call `create` where it stands.\n"
-        in text
-    )
-
-
 STAYS = {
     "it averages gradients over an axis": ("return o.replicate(axis_name=g)", "FOC211"),
     "another package takes it": ("return some_package.train(o)", "FOC218"),
-    "another package takes what holds it": (
-        "return some_package.train({'model': (o, g)}, g)",
-        "FOC218",
-    ),
     "another package's class has the method that takes what holds it": (
         "class Trainer(some_package.Trainer):\n        pass\n    return Trainer().train((o, g))",
         "FOC218",
@@ -517,22 +438,16 @@ STAYS = {
     "gradients of what takes more": ("return o.compute_gradient(g, p)", "FOC212"),
     "a method that is not known": ("return o.unknown(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
-    "entries of its state dict": ("return o.state_dict()['state']", "FOC210"),
     "whether there is an entry": ("return 'state' in o.state_dict()", "FOC210"),
     "other parameters in its entries": (
         "from flax import serialization\n"
         "    return serialization.from_state_dict(o, {**o.state_dict(), 'target': g})",
         "FOC210",
     ),
-    "the entry of its target": ("return o.state_dict()['target']", "FOC210"),
     "an entry of its state dict or of another": (
         "from flax import serialization\n"
         "    d = o.state_dict() if g else serialization.msgpack_restore(p)\n    return d['target']",
         "FOC210",
-    ),
-    "it is put into a file that is not given": (
-        "from . import settings\n    settings.optimizer = o\n    return o",
-        "FOC218",
     ),
     "what holds it is put into what is not read": ("some_package.states[g] = (o, g)", "FOC218"),
     "so does a file that is not given": (
@@ -544,39 +459,19 @@ STAYS = {
         "if g:\n        o = Lion().create(p)\n    return o.target",
         "FOC219",
     ),
-    "so does a function that is given": (
-        "if g:\n        o = g(p)\n    return o.target",
-        "FOC219",
-    ),
-    "so does what an expression assigns": (
-        "if g:\n        print(o := g(p))\n    return o.target",
-        "FOC219",
-    ),
-    "so does what is unpacked": (
-        "if g:\n        (o, n) = (g(p), 1)\n    return o.target",
-        "FOC219",
-    ),
     "so does what is handed on": ("o = next(iter([g(p), o]))\n    return o.target", "FOC219"),
     "so does another argument of a function": (
         "def step(x):\n        return x.apply_gradient(g)\n"
         "    print(step(o))\n    return step(some_package.make(p))",
         "FOC219",
     ),
-    "so does a field beside it": (
-        "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
-        "        def load(self):\n            self.o = some_package.make(p)\n\n"
-        "        def params(self):\n            return self.o.target\n    return Agent()",
-        "FOC219",
-    ),
 }
 
 
 HELD = {
-    "what a function of flax takes": "return serialization.to_bytes((o, g))",
     "what a method from flax takes": (
         "class Model(nn.Module):\n        pass\n    return Model().apply({'model': o}, g)"
     ),
-    "what is unpacked with something unknown": "o, n = o, g(p)\n    return o",
     "what is kept": "kept = [g]\n    kept.append((o, g))\n    return kept",
     "what stays in its field": (
         "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"
@@ -619,12 +514,6 @@ def test_what_is_not_certain_stays_with_all_that_belongs_to_it(name: str) -> Non
     assert rewrite(text, "optax") == text
 
 
-def test_what_is_given_away_where_it_is_made_has_one_mark() -> None:
-    body = "    return some_package.train(optim.GradientDescent(0.1).create(p))\n"
-    program = f"import some_package\n{HEAD}def f(p):\n{body}"
-    assert rewrite(program, "optax").count("# FOC") == 1
-
-
 def test_what_is_no_optimizer_may_be_made_beside_one() -> None:
     body = (
         "    o = optim.GradientDescent(0.1).create(p)\n    n = int(g(p))\n"
@@ -649,17 +538,6 @@ def test_a_comment_allows_to_give_an_optimizer_away() -> None:
     assert "TrainState.create(" in rewrite(program + body, "optax")
 
 
-def test_an_optimizer_that_nothing_makes_stays() -> None:
-    program = (
-        "from flax import optim\n\n\n"
-        "def train_step(optimizer: optim.Optimizer, grads):\n"
-        "    return optimizer.apply_gradient(grads)\n"
-    )
-    text = rewrite(program, "optax")
-    assert "Nothing in these files makes this optimizer" in text
-    assert "optimizer.apply_gradient(grads)" in text
-
-
 PACKAGE = {
     "pkg.__init__": "",
     "pkg.optimizers": (
@@ -672,14 +550,6 @@ PACKAGE = {
         "optimizer = steps.train_step(make({}), {})\nprint(optimizer.target)\n"
     ),
 }
-
-
-def test_optimizers_are_followed_through_the_files_of_a_program() -> None:
-    texts = rewrite_all(PACKAGE, "optax")
-    assert "optimizer.apply_gradients(grads=grads)" in texts["pkg.steps"]
-    assert "print(optimizer.params)" in texts["main"]
-    assert "optax.sgd(0.1)" in texts["pkg.optimizers"]
-    assert "optim." not in "".join(texts.values())
 
 
 def test_what_a_star_brings_is_followed_too() -> None:
@@ -746,9 +616,6 @@ def f(p, g, name):
 """
 BOTH = {
     "own class and Adam": "a, b = optim.Adam(0.1).create(p), Own().create(p)",
-    "a class that is not known and Momentum": (
-        "a = optim.Momentum(0.1).create(p)\n    b = getattr(optim, name)(0.1).create(p)"
-    ),
     "a loop over both": "a, b = [each.create(p) for each in (optim.Adam(0.1), Own())]",
     "what is asked of one": (
         "a = optim.Adam(0.1).create(p)\n    b = optim.Adam(0.2).create(p)\n"
