@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migrate.values.followed import FLAX, MADE, assert_followed
 from tests.support.rewriting_texts import rewrite, rewrite_all
 
 IMPORTS = (
@@ -12,57 +11,49 @@ IMPORTS = (
     "from typing import Callable, NamedTuple\n\nimport jax\nimport numpy as np\nimport package\n"
     "from flax import core, struct\n"
 )
-HEAD = f"{IMPORTS}{FLAX}"
+HEAD = f"{IMPORTS}from flax import optim\n\n\n"
+MADE = """
+
+def f(p, g, n):
+    a = optim.Adam(0.1).create(p)
+    b = optim.GradientDescent(0.2).create(p)
+"""
 _GIVE = "def give(of):\n    return of\n\n\n"
 _KEEP = "class Kept:\n    def __init__(self, of=None):\n        self.of = of\n\n"
 _NAMED = "class State(NamedTuple):\n    n: int\n    o: object\n"
 # A class or function, and lines by which `x` is `a` or `b`.
 FOLLOWED = {
     # Dicts
-    "dict of zip": ("", "x = dict(zip('ab', [a, b]))['a']"),
     "dict of pairs": ("", "x = dict([('a', a), ('b', b)])['b']"),
     "dict of a dict": ("", "x = dict({'a': a})['a']"),
-    "dict with keywords": ("", "x = dict({'a': 1}, b=a)['b']"),
-    "an empty dict": ("", "d = dict()\n    d['a'] = a\n    x = d['a']"),
     "one dict and another": ("", "x = ({'a': a} | n)['a']"),
     "a dict that takes in another": ("", "d = {}\n    d |= {'a': a}\n    x = d['a']"),
-    "a FrozenDict": ("", "x = core.freeze({'a': a})['a']"),
     "an OrderedDict": ("", "d = collections.OrderedDict()\n    d['a'] = a\n    x = d['a']"),
-    "an update with a dict": ("", "d = {}\n    d.update({'a': a})\n    x = d['a']"),
     "an update with pairs": ("", "d = {}\n    d.update(zip('ab', [a, b]))\n    x = d['a']"),
     "an update with keywords": ("", "d = {}\n    d.update(a=a, **{'b': b})\n    x = d['b']"),
     "a default": ("", "x = {'a': a}.get(n, b)"),
     "items": ("", "for name, x in {'a': a}.items():\n        pass"),
-    "sorted items": ("", "for name, x in sorted({'a': a}.items()):\n        pass"),
     "values": ("", "x = list({'a': a}.values())[0]"),
     "functions in a dict": (
         f"{_GIVE}class C:\n    every = {{'give': give}}\n",
         "x = C().every['give'](a)",
     ),
     # Variables
-    "what is assigned last": ("", "x = n\n    x = a"),
-    "what both branches assign": ("", "if n:\n        x = a\n    else:\n        x = b"),
     "what a loop goes on with": (
         "",
         "x = a\n    for _ in range(3):\n        x = x.apply_gradient(g)\n    else:\n        x = x",
     ),
-    "an annotation of its own": ("", "x: optim.Optimizer\n    x = a if n else b"),
-    "an assignment in a condition": ("", "if (x := a) is not None:\n        pass"),
     "what a try assigns": ("", "x = a\n    try:\n        x = b\n    finally:\n        n()"),
     # Lists and tuples
     "a list that takes in another": ("", "c, d = [], [a]\n    c += d\n    x = c[0]"),
     "what is inserted": ("", "d = [b]\n    d.insert(0, a)\n    x = d[0]"),
     "sorted by a key": ("", "x = sorted([a, b], key=lambda o: o.target['w'])[0]"),
-    "enumerate": ("", "x = [o for _, o in enumerate([a, b])][0]"),
     "enumerate of zip": ("", "for i, (x, y) in enumerate(zip([a], [b])):\n        pass"),
-    "list of zip": ("", "x = list(zip([a], [b]))[0][1]"),
     "next": ("", "x = next(o for o in (a, b))"),
     "next, or something else": ("", "x = next((o for o in (a,)), b)"),
     "reversed": ("", "x = [*reversed((a, b))][0]"),
-    "the rest": ("", "first, *rest, last = [a, b, a, b]\n    x = rest[0]"),
     "what comes after the rest": ("", "*rest, x = [a, b]"),
     "lists that are added": ("", "x = ([a] + [b])[1]"),
-    "tuples that are added": ("", "x = (tuple(g) + tuple([a]) + tuple(g))[1]"),
     "a list more often": ("", "x = ([a] * n)[1]"),
     "a named tuple": (_NAMED, "x = State(1, a).o"),
     "a named tuple that is unpacked": (_NAMED, "n, x = State(1, a)"),
@@ -72,34 +63,17 @@ FOLLOWED = {
         "def one(**several):\n    return several['a']\n",
         "d = {'a': a}\n    x = one(**d)",
     ),
-    "keywords for a dataclass": (
-        "class State(struct.PyTreeNode):\n    o: object\n",
-        "d = {'o': a}\n    x = State(**d).o",
-    ),
     "a keyword that only another of the functions takes": (
         "def one(of):\n    return of\n\n\ndef two(of, scale):\n    return of\n",
         "x = {'one': one, 'two': two}[n](of=a, scale=1)",
     ),
     "what an object of a package restores": ("", "x = package.manager().restore(a)"),
     "an operator of an object": (_KEEP, "x = (Kept(a) | n).of"),
-    "a function with some arguments": (
-        "def second(first, of):\n    return of\n\n\ngive = functools.partial(second, 1.0)\n",
-        "x = give(a)",
-    ),
-    "a variable of a function around": (
-        "",
-        "def give():\n        return a\n    x = give()",
-    ),
     # Classes
     "a compiled method": (
         "class C:\n    def _give(self, of):\n        return of\n\n"
         "    give = jax.jit(_give, static_argnums=0)\n",
         "x = C().give(a)",
-    ),
-    "a method of a derived class": (
-        "class C:\n    def asked(self, of):\n        return self.step(of)\n\n\n"
-        "class D(C):\n    def step(self, of):\n        return of\n",
-        "x = D().asked(a)",
     ),
     "a function that is assigned to an object": (
         f"{_GIVE}class C:\n    pass\n",
@@ -123,7 +97,10 @@ FOLLOWED = {
 
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_it_is_followed(name: str) -> None:
-    assert_followed(IMPORTS, *FOLLOWED[name])
+    top, lines = FOLLOWED[name]
+    text = rewrite(f"{HEAD}{top}{MADE}    {lines}\n    return x.target\n", "optax")
+    assert "return x.params\n" in text, text
+    assert ".target" not in text and "apply_gradient(" not in text, text
 
 
 # What goes some way that has no code of its own: not a line of it may be rewritten alone.
@@ -133,11 +110,7 @@ LEFT = {
         "    @it.setter\n    def it(self, of):\n        self.of = of\n",
         "kept = Kept()\n    kept.it = a\n    x = kept.it",
     ),
-    "chain": ("", "x = [*itertools.chain([a], [b])][0]"),
-    "one of them": ("", "x = random.choice([a, b])"),
-    "dicts behind each other": ("", "x = collections.ChainMap({}, {'a': a})['a']"),
     "the best": ("", "x = max([a, b], key=lambda o: o.target['w'])"),
-    "an array": ("", "x = np.array([a, b])[0]"),
     "into an array": ("", "d = np.empty(2, dtype=object)\n    d[0] = a\n    x = d[0]"),
     "into an object of a package": ("", "d = package.Kept()\n    d.add(a)\n    x = d.get()"),
     "a function of a package": ("", "x = package.wrapped(a)"),
@@ -155,7 +128,6 @@ LEFT = {
         "x = C().give(a)",
     ),
     "map": ("", "x = [*map(lambda o: o.apply_gradient(g), [a])][0]"),
-    "a deque": ("", "d = collections.deque(maxlen=2)\n    d.append(a)\n    x = d[-1]"),
     "a field that is set by its name": (_KEEP, "k = Kept()\n    setattr(k, 'of', a)\n    x = k.of"),
     "an exception": (
         "class Found(Exception):\n    pass\n",
@@ -186,14 +158,14 @@ def test_a_function_of_jax_that_may_call_one_with_it_holds_it() -> None:
     assert "# FOC218: `jax.somehow" in left and "print(each.target)" in left
 
 
-@pytest.mark.parametrize("loop", ["d", "sorted(d)", "list(d)", "d.keys()"])
+@pytest.mark.parametrize("loop", ["sorted(d)", "d.keys()"])
 def test_a_loop_over_a_dict_gives_no_optimizer(loop: str) -> None:
     asked = "    d = {'a': a}\n    return [(x.upper(), d[x].target) for x in {}]\n"
     text = rewrite(f"{HEAD[:-2]}{MADE}{asked.replace('{}', loop)}", "optax")
     assert text.endswith(f"[(x.upper(), d[x].params) for x in {loop}]\n")
 
 
-@pytest.mark.parametrize("where", ["package.get()", "g[0]", "g['a']()"])
+@pytest.mark.parametrize("where", ["package.get()", "g[0]"])
 def test_what_takes_gradients_is_an_optimizer_wherever_it_comes_from(where: str) -> None:
     text = rewrite(f"{HEAD[:-2]}{MADE}    return {where}.apply_gradient(g)\n", "optax")
     assert text.endswith(f"return {where}.apply_gradients(grads=g)\n")
@@ -220,9 +192,7 @@ def test_a_text_with_an_optimizer_in_it_holds_nothing() -> None:
 METHOD = "class Mine:\n    @staticmethod\n    def made():\n        return optim.Adam(0.1)\n"
 FROM_ANOTHER_FILE = {
     "a variable of another file": ("made = optim.Adam(0.1)\n", "settings.made"),
-    "a field of a class": ("class Mine:\n    made = optim.Adam(0.1)\n", "settings.Mine.made"),
     "a field of an instance": ("class Mine:\n    made = optim.Adam(0.1)\n", "settings.Mine().made"),
-    "a method of a class": (METHOD, "settings.Mine.made()"),
     "a function in a class, which takes nothing": (
         METHOD.replace("    @staticmethod\n", "") + "\n\nclass Other(Mine):\n    pass\n",
         "settings.Other.made()",
