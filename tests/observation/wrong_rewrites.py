@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+from tests.migrate.diffs import sides
 
 
 class Program(NamedTuple):
@@ -18,7 +21,21 @@ class Program(NamedTuple):
     old: str
     new: str
     wrong: list[tuple[str, str, str]]
-    harmless: list[tuple[str, str, str]] = []  # noqa: RUF012
+    harmless: list[tuple[str, str, str]]
+
+
+def _cases(table: str) -> list[tuple[str, str, str]]:
+    """The rows ``what: text -> by`` of a table, of which some go on below, indented."""
+    table = table.replace("\\n\n    ", "\\n").replace("\n    ", " ").strip()
+    found = re.findall("^(.+?): (.+?) ?->(?: (.+))?$", table, re.MULTILINE)
+    assert len(found) == len(table.splitlines())
+    lines = [[each.replace("\\n", "\n") for each in row] for row in found]
+    return [(what, text, by) for what, text, by in lines]
+
+
+def _program(diff: str, wrong: str, harmless: str = "") -> Program:
+    old, new = sides(diff)
+    return Program(_OPTIM + old, _OPTAX + new, _cases(wrong), _cases(harmless))
 
 
 _DATA = """\
@@ -46,394 +63,222 @@ _OPTAX = _DATA.format(
     "from flax.training.train_state import TrainState\nfrom flaxoptim_compat import transforms"
 )
 
-ADAM = Program(
-    _OPTIM
-    + """\
-def rate(count):
-    return 0.1 / (1.0 + count)
+ADAM = _program(
+    """\
+ def rate(count):
+     return 0.1 / (1.0 + count)
 
 
-optimizer = optim.Adam(beta1=0.9, beta2=0.99, eps=1e-3, weight_decay=0.1).create(params)
+-state = optim.Adam(beta1=0.9, beta2=0.99, eps=1e-3, weight_decay=0.1).create(params)
++tx = optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)
++state = TrainState.create(apply_fn=None, params=params, tx=tx)
 
 
-@jax.jit
-def train_step(optimizer, x):
-    grads = jax.grad(loss)(optimizer.target, x)
-    return optimizer.apply_gradient(grads, learning_rate=rate(optimizer.state.step))
+ @jax.jit
+ def train_step(state, x):
+-    grads = jax.grad(loss)(state.target, x)
+-    return state.apply_gradient(grads, learning_rate=rate(state.state.step))
++    grads = jax.grad(loss)(state.params, x)
++    return state.apply_gradients(grads=grads)
 
 
-for x in batches:
-    optimizer = train_step(optimizer, x)
+ for x in batches:
+     state = train_step(state, x)
 """,
-    _OPTAX
-    + """\
-def rate(count):
-    return 0.1 / (1.0 + count)
-
-
-tx = optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)
-state = TrainState.create(apply_fn=None, params=params, tx=tx)
-
-
-@jax.jit
-def train_step(state, x):
-    grads = jax.grad(loss)(state.params, x)
-    return state.apply_gradients(grads=grads)
-
-
-for x in batches:
-    state = train_step(state, x)
+    r"""
+another rate: 0.1 / (1.0 -> 0.1001 / (1.0
+a schedule that is one step behind: (1.0 + count) -> (1.0 + jnp.maximum(count - 1, 0))
+a schedule of its first value: adamw(rate -> adamw(rate(0)
+b1 and b2 exchanged: b1=0.9, b2=0.99 -> b1=0.99, b2=0.9
+eps inside of the root: eps=1e-3 -> eps=0.0, eps_root=1e-3
+the decay of optax: , weight_decay=0.1 ->
+decay before the moments: optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)
+    -> optax.chain(optax.add_decayed_weights(0.1), optax.adam(rate, 0.9, 0.99, 1e-3))
+decay of kernels only: weight_decay=0.1
+    -> weight_decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}
+moments in half precision: eps=1e-3 -> eps=1e-3, mu_dtype=jnp.bfloat16
+another optimizer: adamw(rate, b1=0.9, b2=0.99, eps=1e-3, -> lion(rate,
+gradients at the start: (state.params, x) -> (params, x)
+no gradients: grads=grads -> grads=jax.tree.map(jnp.zeros_like, grads)
+a step left out: return state.apply_gradients(grads=grads) -> return state
+the last step left out: for x in batches: -> for x in batches[:-1]:
+a step too many: for x in batches: -> for x in [*batches, batches[0]]:
+other batches: for x in batches: -> for x in batches[::-1]:
+parameters without their moments: return state.apply_gradients(grads=grads)
+    -> new = state.apply_gradients(grads=grads)\n    return new.replace(opt_state=state.opt_state)
+a step that does not count: return state.apply_gradients(grads=grads)
+    -> return state.apply_gradients(grads=grads).replace(step=state.step)
+a count that begins at 1: for x in batches: -> state = state.replace(step=1)\nfor x in batches:
+one leaf held: grads=grads -> grads=dict(dense=dict(grads['dense'], bias=jnp.zeros(2)))
+other parameters at the start: params=params, tx
+    -> params=jax.tree.map(lambda p: p * 1.0001, params), tx
+parameters in half precision: params=params, tx
+    -> params=jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), tx
 """,
-    [
-        ("another rate", "0.1 / (1.0", "0.1001 / (1.0"),
-        (
-            "a schedule that is one step behind",
-            "(1.0 + count)",
-            "(1.0 + jnp.maximum(count - 1, 0))",
-        ),
-        ("a schedule of its first value", "adamw(rate", "adamw(rate(0)"),
-        ("b1 and b2 exchanged", "b1=0.9, b2=0.99", "b1=0.99, b2=0.9"),
-        ("eps inside of the root", "eps=1e-3", "eps=0.0, eps_root=1e-3"),
-        ("the decay of optax", ", weight_decay=0.1", ""),
-        (
-            "decay before the moments",
-            "optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)",
-            "optax.chain(optax.add_decayed_weights(0.1), optax.adam(rate, 0.9, 0.99, 1e-3))",
-        ),
-        (
-            "decay of kernels only",
-            "weight_decay=0.1",
-            "weight_decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}",
-        ),
-        ("moments in half precision", "eps=1e-3", "eps=1e-3, mu_dtype=jnp.bfloat16"),
-        ("another optimizer", "adamw(rate, b1=0.9, b2=0.99, eps=1e-3,", "lion(rate,"),
-        ("gradients at the start", "(state.params, x)", "(params, x)"),
-        ("no gradients", "grads=grads", "grads=jax.tree.map(jnp.zeros_like, grads)"),
-        ("a step left out", "return state.apply_gradients(grads=grads)", "return state"),
-        (
-            "the last step left out",
-            "for x in batches:",
-            "for x in batches[:-1]:",
-        ),
-        (
-            "a step too many",
-            "for x in batches:",
-            "for x in [*batches, batches[0]]:",
-        ),
-        ("other batches", "for x in batches:", "for x in batches[::-1]:"),
-        (
-            "parameters without their moments",
-            "return state.apply_gradients(grads=grads)",
-            "new = state.apply_gradients(grads=grads)\n"
-            "    return new.replace(opt_state=state.opt_state)",
-        ),
-        (
-            "a step that does not count",
-            "return state.apply_gradients(grads=grads)",
-            "return state.apply_gradients(grads=grads).replace(step=state.step)",
-        ),
-        (
-            "a count that begins at 1",
-            "for x in batches:",
-            "state = state.replace(step=1)\nfor x in batches:",
-        ),
-        (
-            "one leaf held",
-            "grads=grads",
-            "grads=dict(dense=dict(grads['dense'], bias=jnp.zeros(2)))",
-        ),
-        (
-            "other parameters at the start",
-            "params=params, tx",
-            "params=jax.tree.map(lambda p: p * 1.0001, params), tx",
-        ),
-        (
-            "parameters in half precision",
-            "params=params, tx",
-            "params=jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), tx",
-        ),
-    ],
-    [
-        ("fetched", "state = train_step(state, x)", "state = jax.device_get(train_step(state, x))"),
-        ("copied", "train_step(state, x)\n", "train_step(jax.tree.map(jnp.copy, state), x)\n"),
-        (
-            "replaced",
-            "state = train_step(state, x)",
-            "state = train_step(state, x).replace(step=state.step + 1)",
-        ),
-        (
-            "evaluated",
-            "    state = train_step(state, x)",
-            "    state = train_step(state, x)\n"
-            "    jax.jit(lambda state: (state, loss(state.params, x)))(state)",
-        ),
-        ("donated", "@jax.jit\n", "@functools.partial(jax.jit, donate_argnums=0)\n"),
-        (
-            "saved and restored",
-            "train_step(state, x)\n",
-            "serialization.from_bytes(state, serialization.to_bytes(train_step(state, x)))\n",
-        ),
-        ("without jit", "@jax.jit\n", ""),
-        (
-            "a TrainState of its own",
-            "state = TrainState.create(",
-            "class Own(TrainState):\n    more: int = 0\n\nstate = Own.create(",
-        ),
-    ],
+    r"""
+fetched: state = train_step(state, x) -> state = jax.device_get(train_step(state, x))
+copied: train_step(state, x)\n -> train_step(jax.tree.map(jnp.copy, state), x)\n
+replaced: state = train_step(state, x)
+    -> state = train_step(state, x).replace(step=state.step + 1)
+evaluated: state = train_step(state, x)
+    -> state = train_step(state, x)\n
+        jax.jit(lambda state: (state, loss(state.params, x)))(state)
+donated: @jax.jit\n -> @functools.partial(jax.jit, donate_argnums=0)\n
+saved and restored: train_step(state, x)\n
+    -> serialization.from_bytes(state, serialization.to_bytes(train_step(state, x)))\n
+without jit: @jax.jit\n ->
+a TrainState of its own: state = TrainState.create(
+    -> class Own(TrainState):\n    more: int = 0\n\nstate = Own.create(
+""",
 )
 
-AGENT = Program(
-    _OPTIM
-    + """\
-class Agent:
-    def __init__(self):
-        self.actor = optim.Momentum(0.1, beta=0.8, nesterov=True).create(params)
-        self.critic = optim.Adam(0.01).create(params)
-        self.target = optim.GradientDescent(0.1).create(params)
+AGENT = _program(
+    """\
+ class Agent:
+     def __init__(self):
+-        self.actor = optim.Momentum(0.1, beta=0.8, nesterov=True).create(params)
+-        self.critic = optim.Adam(0.01).create(params)
+-        self.target = optim.GradientDescent(0.1).create(params)
++        self.actor = TrainState.create(
++            apply_fn=None, params=params, tx=optax.sgd(0.1, momentum=0.8, nesterov=True)
++        )
++        self.critic = TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.01))
++        self.target = TrainState.create(apply_fn=None, params=params, tx=optax.sgd(0.1))
 
-    def save(self):
-        return serialization.to_bytes((self.actor, self.critic))
+     def save(self):
+         return serialization.to_bytes((self.actor, self.critic))
 
-    def restore(self, data):
-        self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)
+     def restore(self, data):
+         self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)
 
-    def update(self, x, is_late):
-        grads = gradient(self.critic.target, x)
-        self.critic = self.critic.apply_gradient(grads)
-        if is_late:
-            self.actor = self.actor.apply_gradient(gradient(self.actor.target, x))
-        self.target = self.target.replace(target=mixed(self.target.target, self.critic.target))
-
-
-gradient = jax.jit(jax.grad(loss))
-
-
-@jax.jit
-def mixed(old, new):
-    return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, old, new)
+     def update(self, x, is_late):
+-        grads = gradient(self.critic.target, x)
+-        self.critic = self.critic.apply_gradient(grads)
++        grads = gradient(self.critic.params, x)
++        self.critic = self.critic.apply_gradients(grads=grads)
+         if is_late:
+-            self.actor = self.actor.apply_gradient(gradient(self.actor.target, x))
+-        self.target = self.target.replace(target=mixed(self.target.target, self.critic.target))
++            self.actor = self.actor.apply_gradients(grads=gradient(self.actor.params, x))
++        self.target = self.target.replace(params=mixed(self.target.params, self.critic.params))
 
 
-agent = Agent()
-for number, x in enumerate(batches):
-    agent.update(x, number > 1)
-    if number == 3:
-        saved = agent.save()
-agent = Agent()
-agent.restore(saved)
-agent.update(batches[0], True)
+ gradient = jax.jit(jax.grad(loss))
+
+
+ @jax.jit
+ def mixed(old, new):
+     return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, old, new)
+
+
+ agent = Agent()
+ for number, x in enumerate(batches):
+     agent.update(x, number > 1)
+     if number == 3:
+         saved = agent.save()
+ agent = Agent()
+ agent.restore(saved)
+ agent.update(batches[0], True)
 """,
-    _OPTAX
-    + """\
-class Agent:
-    def __init__(self):
-        self.actor = TrainState.create(
-            apply_fn=None, params=params, tx=optax.sgd(0.1, momentum=0.8, nesterov=True)
-        )
-        self.critic = TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.01))
-        self.target = TrainState.create(apply_fn=None, params=params, tx=optax.sgd(0.1))
-
-    def save(self):
-        return serialization.to_bytes((self.actor, self.critic))
-
-    def restore(self, data):
-        self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)
-
-    def update(self, x, is_late):
-        was = self.critic
-        grads = gradient(self.critic.params, x)
-        self.critic = self.critic.apply_gradients(grads=grads)
-        if is_late:
-            self.actor = self.actor.apply_gradients(grads=gradient(self.actor.params, x))
-        self.target = self.target.replace(params=mixed(self.target.params, self.critic.params))
-
-
-gradient = jax.jit(jax.grad(loss))
-
-
-@jax.jit
-def mixed(old, new):
-    return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, old, new)
-
-
-agent = Agent()
-for number, x in enumerate(batches):
-    agent.update(x, number > 1)
-    if number == 3:
-        saved = agent.save()
-agent = Agent()
-agent.restore(saved)
-agent.update(batches[0], True)
+    r"""
+Nesterov lost: , nesterov=True ->
+the optimizer of the other: tx=optax.adam(0.01) -> tx=optax.sgd(0.1, 0.8, nesterov=True)
+the gradients of the other: gradient(self.actor.params, x)) -> grads)
+the wrong one of two: self.target = self.target.replace( -> self.target = self.critic.replace(
+the result given to the wrong one: self.target = self.target.replace(
+    -> self.critic = self.critic.replace(
+a call missing in a branch: if is_late: -> if False:
+a branch that is negated: if is_late: -> if not is_late:
+the target follows the other: mixed(self.target.params, self.critic.params)
+    -> mixed(self.target.params, self.actor.params)
+the target is not replaced: self.target = self.target.replace( -> self.target.replace(
+saved the wrong way round: to_bytes((self.actor, self.critic))
+    -> to_bytes((self.actor, self.actor.replace(opt_state=self.critic.opt_state)))
+one is not restored: self.actor, self.critic = serialization -> _, self.critic = serialization
+the step is not restored: , data)\n
+    -> , data)\n        self.critic = self.critic.replace(step=0)\n
+moments are not restored: , data)\n
+    -> , data)\n        self.critic = self.critic.replace(opt_state=Agent().critic.opt_state)\n
+parameters are not restored: , data)\n
+    -> , data)\n        self.critic = self.critic.replace(params=params)\n
+saved at another time: if number == 3: -> if number == 4:
 """,
-    [
-        ("Nesterov lost", ", nesterov=True", ""),
-        (
-            "the optimizer of the other",
-            "tx=optax.adam(0.01)",
-            "tx=optax.sgd(0.1, 0.8, nesterov=True)",
-        ),
-        ("the gradients of the other", "gradient(self.actor.params, x))", "grads)"),
-        (
-            "the wrong one of two",
-            "self.target = self.target.replace(",
-            "self.target = self.critic.replace(",
-        ),
-        (
-            "the result given to the wrong one",
-            "self.target = self.target.replace(",
-            "self.critic = self.critic.replace(",
-        ),
-        ("a call missing in a branch", "if is_late:", "if False:"),
-        ("a branch that is negated", "if is_late:", "if not is_late:"),
-        (
-            "the target follows the other",
-            "mixed(self.target.params, self.critic.params)",
-            "mixed(self.target.params, self.actor.params)",
-        ),
-        (
-            "the target is not replaced",
-            "self.target = self.target.replace(",
-            "self.target.replace(",
-        ),
-        (
-            "saved the wrong way round",
-            "to_bytes((self.actor, self.critic))",
-            "to_bytes((self.actor, self.actor.replace(opt_state=self.critic.opt_state)))",
-        ),
-        (
-            "one is not restored",
-            "self.actor, self.critic = serialization",
-            "_, self.critic = serialization",
-        ),
-        (
-            "the step is not restored",
-            "from_bytes((self.actor, self.critic), data)",
-            "from_bytes((self.actor, self.critic), data)\n"
-            "        self.critic = self.critic.replace(step=0)",
-        ),
-        (
-            "moments are not restored",
-            "from_bytes((self.actor, self.critic), data)",
-            "from_bytes((self.actor, self.critic), data)\n"
-            "        self.critic = self.critic.replace(opt_state=Agent().critic.opt_state)",
-        ),
-        (
-            "parameters are not restored",
-            "from_bytes((self.actor, self.critic), data)",
-            "from_bytes((self.actor, self.critic), data)\n"
-            "        self.critic = self.critic.replace(params=params)",
-        ),
-        ("saved at another time", "if number == 3:", "if number == 4:"),
-    ],
-    [
-        (
-            "restored in two calls",
-            "self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)",
-            "actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)\n"
-            "        self.actor = self.actor.replace(params=actor.params)\n"
-            "        self.actor = self.actor.replace(step=actor.step, opt_state=actor.opt_state)",
-        ),
-        ("created once more", "agent.restore(saved)", "agent.restore(Agent() and saved)"),
-    ],
+    r"""
+restored in two calls: self.actor, self.critic =
+    serialization.from_bytes((self.actor, self.critic), data)
+    -> actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)\n
+            self.actor = self.actor.replace(params=actor.params)\n
+            self.actor = self.actor.replace(step=actor.step, opt_state=actor.opt_state)
+created once more: agent.restore(saved) -> agent.restore(Agent() and saved)
+""",
 )
 
-PARTS = Program(
-    _OPTIM
-    + """\
-kernels = optim.ModelParamTraversal(lambda path, _: "kernel" in path)
-biases = optim.ModelParamTraversal(lambda path, _: "bias" in path)
-params = {**params, "frozen": {"scale": jnp.ones(3)}}
-definition = optim.MultiOptimizer(
-    (kernels, optim.RMSProp(0.01, beta2=0.9, eps=1e-3, centered=True)),
-    (biases, optim.GradientDescent(0.5)),
-)
-optimizer = jax_utils.replicate(definition.create(params))
+PARTS = _program(
+    """\
+-kernels = optim.ModelParamTraversal(lambda path, _: "kernel" in path)
+-biases = optim.ModelParamTraversal(lambda path, _: "bias" in path)
+ params = {**params, "frozen": {"scale": jnp.ones(3)}}
+-definition = optim.MultiOptimizer(
+-    (kernels, optim.RMSProp(0.01, beta2=0.9, eps=1e-3, centered=True)),
+-    (biases, optim.GradientDescent(0.5)),
++labels = {"dense": {"kernel": "kernels", "bias": "biases"}, "frozen": {"scale": "frozen"}}
++tx = optax.partition(
++    {
++        "kernels": optax.rmsprop(0.01, 0.9, eps=1e-3, eps_in_sqrt=False, centered=True),
++        "biases": optax.sgd(0.5),
++        "frozen": optax.set_to_zero(),
++    },
++    labels,
+ )
+-state = jax_utils.replicate(definition.create(params))
++state = jax_utils.replicate(TrainState.create(apply_fn=None, params=params, tx=tx))
 
 
-def inner(params, x):
-    return loss(params, x * params["frozen"]["scale"])
+ def inner(params, x):
+     return loss(params, x * params["frozen"]["scale"])
 
 
-def train(optimizer, xs):
-    def one(optimizer, x):
-        grads = jax.grad(inner)(optimizer.target, x)
-        grads = jax.lax.pmean(grads, "devices")
-        return optimizer.apply_gradient(grads), None
+ def train(state, xs):
+     def one(state, x):
+-        grads = jax.grad(inner)(state.target, x)
++        grads = jax.grad(inner)(state.params, x)
+         grads = jax.lax.pmean(grads, "devices")
+-        return state.apply_gradient(grads), None
++        return state.apply_gradients(grads=grads), None
 
-    return jax.lax.scan(one, optimizer, xs)[0]
+     return jax.lax.scan(one, state, xs)[0]
 
 
-train = jax.pmap(train, axis_name="devices")
-count = jax.local_device_count()
-for start in (0, 3):
-    xs = jnp.stack(batches[start : start + 3])
-    scales = jnp.arange(1.0, count + 1).reshape(-1, 1, 1, 1)
-    optimizer = train(optimizer, xs[None] * scales)
+ train = jax.pmap(train, axis_name="devices")
+ count = jax.local_device_count()
+ for start in (0, 3):
+     xs = jnp.stack(batches[start : start + 3])
+     scales = jnp.arange(1.0, count + 1).reshape(-1, 1, 1, 1)
+     state = train(state, xs[None] * scales)
 """,
-    _OPTAX
-    + """\
-params = {**params, "frozen": {"scale": jnp.ones(3)}}
-labels = {"dense": {"kernel": "kernels", "bias": "biases"}, "frozen": {"scale": "frozen"}}
-tx = optax.partition(
-    {
-        "kernels": optax.rmsprop(0.01, 0.9, eps=1e-3, eps_in_sqrt=False, centered=True),
-        "biases": optax.sgd(0.5),
-        "frozen": optax.set_to_zero(),
-    },
-    labels,
-)
-state = jax_utils.replicate(TrainState.create(apply_fn=None, params=params, tx=tx))
-
-
-def inner(params, x):
-    return loss(params, x * params["frozen"]["scale"])
-
-
-def train(state, xs):
-    def one(state, x):
-        grads = jax.grad(inner)(state.params, x)
-        grads = jax.lax.pmean(grads, "devices")
-        return state.apply_gradients(grads=grads), None
-
-    return jax.lax.scan(one, state, xs)[0]
-
-
-train = jax.pmap(train, axis_name="devices")
-count = jax.local_device_count()
-for start in (0, 3):
-    xs = jnp.stack(batches[start : start + 3])
-    scales = jnp.arange(1.0, count + 1).reshape(-1, 1, 1, 1)
-    state = train(state, xs[None] * scales)
+    r"""
+a leaf not masked: "frozen": {"scale": "frozen"} -> "frozen": {"scale": "biases"}
+a leaf masked: "bias": "biases" -> "bias": "frozen"
+labels exchanged: "kernel": "kernels", "bias": "biases" -> "kernel": "biases", "bias": "kernels"
+the rate of a part: optax.sgd(0.5) -> optax.sgd(0.4)
+eps inside of the root: eps_in_sqrt=False -> eps_in_sqrt=True
+gradients that are not averaged: grads = jax.lax.pmean -> jax.lax.pmean
+steps of a scan left out: scan(one, state, xs) -> scan(one, state, xs[1:])
+a scan that returns what it got: return jax.lax.scan(one, state, xs)[0] -> return state
+held by multiplying: optax.set_to_zero() -> optax.sgd(1e-3)
 """,
-    [
-        ("a leaf not masked", '"frozen": {"scale": "frozen"}', '"frozen": {"scale": "biases"}'),
-        ("a leaf masked", '"bias": "biases"', '"bias": "frozen"'),
-        (
-            "labels exchanged",
-            '"kernel": "kernels", "bias": "biases"',
-            '"kernel": "biases", "bias": "kernels"',
-        ),
-        ("the rate of a part", "optax.sgd(0.5)", "optax.sgd(0.4)"),
-        ("eps inside of the root", "eps_in_sqrt=False", "eps_in_sqrt=True"),
-        ("gradients that are not averaged", "grads = jax.lax.pmean", "jax.lax.pmean"),
-        ("steps of a scan left out", "scan(one, state, xs)", "scan(one, state, xs[1:])"),
-        (
-            "a scan that returns what it got",
-            "return jax.lax.scan(one, state, xs)[0]",
-            "return state",
-        ),
-        ("held by multiplying", "optax.set_to_zero()", "optax.sgd(1e-3)"),
-    ],
 )
 
 # After a single step decay rates show in moments only.
-ONE_STEP = Program(
-    ADAM.old.replace("in batches:", "in batches[:1]:"),
-    ADAM.new.replace("in batches:", "in batches[:1]:"),
-    [
-        ("another b1", "b1=0.9", "b1=0.91"),
-        ("another b2", "b2=0.99", "b2=0.999"),
-        ("a step left out", "in batches[:1]:", "in batches[:0]:"),
-    ],
+ONE_STEP = ADAM._replace(
+    old=ADAM.old.replace("in batches:", "in batches[:1]:"),
+    new=ADAM.new.replace("in batches:", "in batches[:1]:"),
+    wrong=_cases("""
+another b1: b1=0.9 -> b1=0.91
+another b2: b2=0.99 -> b2=0.999
+a step left out: in batches[:1]: -> in batches[:0]:
+"""),
+    harmless=[],
 )
 
 PROGRAMS = {"adam": ADAM, "one_step": ONE_STEP, "agent": AGENT, "parts": PARTS}
