@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import types
 from typing import Any
 
@@ -30,16 +29,12 @@ def labels_of(text: str, tree: Any, scope: Any) -> Any:
 
 FILTERS = [
     '(lambda path, _: "kernel" in path)',
-    "(lambda path, value: value.ndim == 2)",
     '(lambda p, v: p.startswith("/head") and v.shape[0] == 3)',
     "(lambda params, keys: params in known and keys.dtype == jnp.float32)",
     "is_bias",
     "(lambda path, _: path in params)",
     "(lambda path, _: (yes := path.count('/') == 2))",
-    "(lambda path, _: True if 'tail' in path else False)",
-    "filters.bias",
     "filters['bias']",
-    "functools.partial(is_bias)",
     "(lambda path, _, end='/bias': path.endswith(end))",
     "(lambda *both: 'bias' in both[0])",
     "(lambda path, leaf: _ in path)",
@@ -49,15 +44,11 @@ FILTERS = [
 @pytest.mark.parametrize("kind", [dict, freeze])
 @pytest.mark.parametrize("text", FILTERS)
 def test_the_filters_select_what_they_did(text: str, kind: Any) -> None:
-    class Filters(dict[str, Any]):
-        bias = staticmethod(SCOPE["is_bias"])
-
     scope = {
         "known": {"/head/kernel"},
         "params": {"/kept"},
         "is_bias": SCOPE["is_bias"],
-        "filters": Filters(bias=SCOPE["is_bias"]),
-        "functools": functools,
+        "filters": {"bias": SCOPE["is_bias"]},
         "_": "bias",
     }
     source = f"tx = optim.MultiOptimizer((optim.ModelParamTraversal({text}), optim.Adam(0.1)))\n"
@@ -70,7 +61,7 @@ def test_the_filters_select_what_they_did(text: str, kind: Any) -> None:
 
 def test_the_first_of_several_filters() -> None:
     rest = f"({traversal('is_kept')}, optim.Adam(0.1)), ({BIASES}, optim.Adam(0.1))"
-    for first in FILTERS[2:4]:
+    for first in FILTERS[1:3]:
         text = f"tx = optim.MultiOptimizer(({traversal(first)}, optim.Adam(0.1)), {rest})\n"
         scope = {"known": {"/head/kernel"}, "is_kept": lambda path, value: path == "/kept"}
         assert labels_of(text, PARAMS, scope) == {
