@@ -108,20 +108,6 @@ def test_a_huge_repository_takes_two_screens(tmp_path: Path) -> None:
     assert len(lines) < 80 and max(map(len, lines)) <= 100
 
 
-def test_the_lines_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for number in (1, 20):
-        report = reported(
-            Path(),
-            a=many("some words " * number for _ in range(300)),
-            b=many(["other words " * number] * 2),
-        )
-        report.files[0].findings[0] = noted(1, False, "A reason. " * 3 * number)
-        lines = text(report)
-        assert max(map(len, lines)) <= 80
-        assert any("A reason. A reason." in line for line in lines)
-
-
 def test_findings_that_are_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     five = [noted(number) for number in (3, 3, 4, 8, 9, 11)]

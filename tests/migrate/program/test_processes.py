@@ -23,16 +23,6 @@ CASES = {
         "a",
         "helpers",
     ),
-    "helpers": (
-        {"a": "import helpers\n", "b": "import helpers\n", "helpers": ""},
-        "helpers",
-        "a b",
-    ),
-    "what a third file imports, however far": (
-        {"main": "import a\nimport c\n", "a": "", "b": "", "c": "from b import f\n"},
-        "a",
-        "main b c",
-    ),
     "files that import each other": ({"a": "import b\n", "b": "import a\n"}, "a", "b"),
     "a file that runs others by their names": (
         {
@@ -89,16 +79,3 @@ def test_an_obstacle_in_another_script_holds_nothing(with_main: bool) -> None:
     rewritten = rewrite_all(program, "optax")
     assert (".apply_gradients(" in rewritten["a"]) is not with_main
     assert "optimizer.apply_gradient(helpers.norm(grads)).lost" in rewritten["b"]
-
-
-def test_a_field_of_another_script_tells_nothing() -> None:
-    state = "from flax import struct\n\n\nclass State(struct.PyTreeNode):\n    held: object\n\n\n"
-    program = {
-        "helpers": HELPERS,
-        "a": f"{state}{MAKES}\n\ndef made(params):\n    return State(train.make(params))\n",
-        "b": "import helpers\nfrom flax import optim\n\n\ndef f(s):\n    return s.held.target\n",
-    }
-    program["a"] = program["a"].replace("train.make(", "optim.GradientDescent(0.1).create(")
-    assert rewrite_all(program, "optax")["b"].endswith("return s.held.target\n")
-    program["main"] = "import a\nimport b\n"
-    assert rewrite_all(program, "optax")["b"].endswith("return s.held.params\n")

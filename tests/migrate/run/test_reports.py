@@ -17,18 +17,6 @@ from tests.support.rewriting_folders import Rewrite, copied
 LEFT = DATA / "wild_programs" / "left"
 # For each program what the named lines hold, and their texts without it, one after the other.
 MENDED = {
-    "averages_sometimes": [
-        (
-            "    return optimizer.apply_gradient(gradients(optimizer.target))",
-            "    return optimizer",
-        )
-    ],
-    "copies_stored": [
-        (
-            '    saved = serialization.to_bytes({"optimizer": optimizer})',
-            '    saved = serialization.to_bytes({"optimizer": optimizer.unreplicate()})',
-        )
-    ],
     "entries": [
         ('    moment = entries["state"]["param_states"]["scale"]["grad_ema"]', ""),
         ('    step = other.state_dict()["state"]["step"]', "    step = other.state.step"),
@@ -41,12 +29,6 @@ MENDED = {
         ),
         ("    return get_target(optimizer)", "    return optimizer.target"),
     ],
-    "hyper_params_assigned": [
-        (
-            "    definition.hyper_params = definition.hyper_params.replace(learning_rate=0.01)",
-            "",
-        )
-    ],
     "pickled": [
         (
             "        pickle.dump(self, file)",
@@ -56,12 +38,6 @@ MENDED = {
             '    saved = pickle.dumps({"optimizer": optimizer})',
             '    saved = pickle.dumps({"optimizer": {"target": optimizer.target}})',
         ),
-    ],
-    "method_handed_on": [
-        (
-            "    apply = optimizer.apply_gradient",
-            "    apply = lambda g: optimizer.apply_gradient(g)",
-        )
     ],
     "not_certain": [
         (
