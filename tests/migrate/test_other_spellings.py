@@ -17,7 +17,7 @@ from tests.support.options import each
 from tests.support.places import DATA
 from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts, without_imports
 
-_NAME, _LOAD, _STORE = ast.Name, ast.Load(), ast.Store()
+_NAME, _LOAD = ast.Name, ast.Load()
 
 
 def with_comments(text: str) -> str:
@@ -46,32 +46,6 @@ def with_tabs(text: str) -> str:
         line if number in kept else re.sub("^( {4})+", lambda by: "\t" * (len(by[0]) // 4), line)
         for number, line in enumerate(text.split("\n"), 1)
     )
-
-
-class _Blocks(ast.NodeTransformer):
-    """The body of each function in a block of its own."""
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        self.generic_visit(node)
-        is_first = [isinstance(each, ast.Global | ast.Nonlocal) for each in node.body]
-        first = [each for each, stays in zip(node.body, is_first, strict=True) if stays]
-        rest = [each for each, stays in zip(node.body, is_first, strict=True) if not stays]
-        node.body = [*first, ast.If(ast.Constant(True), rest or [ast.Pass()], [])]
-        return node
-
-
-class _Assigned(ast.NodeTransformer):
-    """Another statement for each that assigns to a name."""
-
-    def __init__(self, other: Callable[[ast.expr, ast.expr], ast.Assign]) -> None:
-        self._other = other
-
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        self.generic_visit(node)
-        match node.targets:
-            case [ast.Name() as name]:
-                return self._other(name, node.value)
-        return node
 
 
 class _ByFunction(ast.NodeTransformer):
@@ -137,17 +111,6 @@ def _by_function(method: str, parameters: str) -> Callable[[str], str]:
     return spelled
 
 
-def _by(transformer: ast.NodeTransformer) -> Callable[[str], str]:
-    def spelled(text: str) -> str:
-        return ast.unparse(ast.fix_missing_locations(transformer.visit(ast.parse(text))))
-
-    return spelled
-
-
-def _unpacked(name: ast.expr, value: ast.expr) -> ast.Assign:
-    return ast.Assign([ast.Tuple([name], _STORE)], ast.Tuple([value], _LOAD))
-
-
 # What changes nothing of what is done with the program.
 BLANKS: dict[str, Callable[[str], str]] = {
     "unparsed": lambda text: ast.unparse(ast.parse(text)),
@@ -157,8 +120,6 @@ BLANKS: dict[str, Callable[[str], str]] = {
 }
 # What does the same in another way, of which more may stay.
 VALUES: dict[str, Callable[[str], str]] = {
-    "blocks": _by(_Blocks()),
-    "tuples": _by(_Assigned(_unpacked)),
     "a function": _handed_on("def hand_on(of):\n    return of"),
     "leaves": _handed_on(
         "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"

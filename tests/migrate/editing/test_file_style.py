@@ -6,22 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.layout import hanging, indentation, width_of
+from flaxoptim_compat.migrate.editing.layout import indentation, width_of
 from tests.support.optax_texts import document
 from tests.support.rewriting_texts import rewrite
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("def f():\n  return g(\n      1, 2)\n", "    "),
-        ("def f():\n    return 1\n", "    "),
-        ("def f():\n\treturn g(\n\t\t\t1, 2)\n", "\t"),
-    ],
-)
-def test_within_brackets_lines_are_indented_as_they_are(text: str, expected: str) -> None:
-    assert hanging(document(text)) == expected
-
 
 LONG = """\
 def make(params, config):

@@ -116,38 +116,6 @@ tx = optax.partition(
     )
 
 
-def test_a_rate_of_one_part_that_is_given_with_each_step() -> None:
-    text = f"""\
-def is_bias(path, value):
-    return "bias" in path
-
-tx = optim.MultiOptimizer(
-    ({traversal("is_bias")}, optim.Momentum(0.1, weight_decay=cfg.decay))
-)
-"""
-    assert (
-        rewritten_parts(text, ["learning_rate"])
-        == """\
-def is_bias(path, value):
-    return "bias" in path
-
-tx = optax.inject_hyperparams(
-    lambda learning_rate, weight_decay: optax.partition(
-        {
-            "part_0": optax.chain(
-                optax.add_decayed_weights(weight_decay),
-                optax.sgd(learning_rate, momentum=0.9),
-            ),
-            "frozen": transforms.hold(),
-        },
-        transforms.labels({"part_0": is_bias}, otherwise="frozen"),
-    ),
-    static_args="weight_decay",
-)(learning_rate=0.1, weight_decay=cfg.decay)
-"""
-    )
-
-
 def assert_same_steps(
     definition: Any, tx: Any, params: Any, rates: Any = lambda number: {}, names: Any = None
 ) -> None:
@@ -223,12 +191,3 @@ def test_parts_that_are_in_optax_already() -> None:
         state = made(changed, **made_of).init(PARAMS)
         assert list(state.inner_states) == ["part_0", "part_1", "frozen"]
         assert bool(injected) == hasattr(state.inner_states["part_1"].inner_state, "hyperparams")
-
-
-def test_a_focus_is_one_part() -> None:
-    text = f"tx = optim.MultiOptimizer(({KERNELS}, optim.Adam(0.1)))\n"
-    tx = made(rewritten_parts(text))
-    definition = optim.MultiOptimizer(
-        (optim.ModelParamTraversal(lambda path, _: "kernel" in path), optim.Adam(0.1))
-    )
-    assert_same_steps(definition, tx, PARAMS)

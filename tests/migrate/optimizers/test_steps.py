@@ -37,6 +37,7 @@ FILTERED = 'lambda path, _: "hyperparams" in str(path)'
         ("params = module.param('learning_rate', loss_fn, ())", True),
         ("module = nn.Dense(3, name='learning_rate')", True),
         ("config = {'learning_rate': 0.1}", False),
+        ("config = dict(learning_rate=0.1)", False),
         ("other = loss_fn(learning_rate=params)", False),
     ],
 )

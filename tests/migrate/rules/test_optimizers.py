@@ -514,16 +514,6 @@ def test_what_is_not_certain_stays_with_all_that_belongs_to_it(name: str) -> Non
     assert rewrite(text, "optax") == text
 
 
-def test_what_is_no_optimizer_may_be_made_beside_one() -> None:
-    body = (
-        "    o = optim.GradientDescent(0.1).create(p)\n    n = int(g(p))\n"
-        "    o = jax.device_put(o)\n    return {'o': o, 'p': jnp.zeros(3), 'n': dict(n=n)}\n"
-    )
-    program = f"import jax\nimport jax.numpy as jnp\n{HEAD}def f(p, g):\n{body}"
-    text = rewrite(program, "optax")
-    assert CREATED in text and "FOC" not in text
-
-
 def test_what_a_comment_keeps_stays_with_all_that_belongs_to_it() -> None:
     body = "    print(o.target)  # noqa: FOC203\n    return o.apply_gradient(g)\n"
     program = f"{HEAD}def f(p, g):\n    o = optim.GradientDescent(0.1).create(p)\n{body}"

@@ -13,14 +13,10 @@ _SMALL = ("1e-8", "1e-4", "EPS")
 _DECAY = ("0", "0.1", "BETA / 4", "SETTINGS['decay']")
 _FLAG = ("True", "False")
 _CLASSES: dict[str, dict[str, tuple[str, ...]]] = {
-    "AdaBelief": {"beta1": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
-    "Adadelta": {"rho": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
     "Adafactor": {"beta1": ("None", "0.5"), "clipping_threshold": ("None", "0.5", "1.0")},
-    "Adagrad": {"eps": _SMALL},
     "Adam": {"beta1": _UNIT, "beta2": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
     "GradientDescent": {},
     "LAMB": {"beta1": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
-    "LARS": {"beta": _UNIT, "weight_decay": _DECAY, "nesterov": _FLAG},
     "Momentum": {"beta": _UNIT, "weight_decay": _DECAY, "nesterov": _FLAG},
     "RMSProp": {"beta2": _UNIT, "eps": _SMALL, "centered": _FLAG},
 }
@@ -68,42 +64,6 @@ def run():
     return optimizer.target, optimizer.state.step
 """,
     """\
-def create():
-    definition = DEFINITION
-    return definition.create(PARAMS)
-
-
-def train_step(optimizer, number):
-    grads = gradients(optimizer.target, number)
-    optimizer = STEP
-    return optimizer, grads
-
-
-def run():
-    optimizer = create()
-    for number in range(3):
-        optimizer, _ = train_step(optimizer, number)
-    return optimizer.target, optimizer.state.step
-""",
-    """\
-class Learner:
-    def __init__(self):
-        self.optimizer = MAKE
-
-    def learn(self, number):
-        optimizer, grads = self.optimizer, gradients(self.optimizer.target, number)
-        self.optimizer = STEP
-
-    @property
-    def weights(self): return self.optimizer.target
-
-
-def run():
-    learner = Learner()
-    for number in range(3): learner.learn(number)
-    return learner.weights, learner.optimizer.state.step
-""",
-    """\
 @dataclasses.dataclass
 class State:
     optimizer: OPTIMIZER
@@ -149,23 +109,6 @@ def run():
     return [updated(each, 2).target for each in made.values()]
 """,
     """\
-def rate_at(step):
-    return 0.1 / (1 + step)
-
-
-def train_step(optimizer):
-    step = optimizer.state.step
-    rate = rate_at(step)
-    return optimizer.apply_gradient(gradients(optimizer.target, step), learning_rate=rate), rate
-
-
-def run():
-    optimizer, rates = MAKE, []
-    for _ in range(3):
-        optimizer, rate = train_step(optimizer); rates += [rate]
-    return optimizer.target, rates, optimizer.state.step
-""",
-    """\
 def warm_up(optimizer, rate): return optimizer.apply_gradient(
     gradients(optimizer.target), learning_rate=rate)
 
@@ -202,8 +145,6 @@ def programs(draw: st.DrawFn) -> str:
     applied = draw(st.sampled_from([".apply_gradient", "\\\n        .apply_gradient"]))
     words = {
         "MAKE": f"{definition}.create({target})",
-        "DEFINITION": definition,
-        "PARAMS": target,
         "STEP": f"optimizer{applied}({given})",
     }
     body = draw(st.sampled_from(_SHAPES))

@@ -39,7 +39,7 @@ def test_generated_programs_end_on_the_same_parameters(text: str) -> None:
         assert_same(run(rewrite(text, "optax")), expected, ulps=CLOSED_LOOP)
 
 
-@settings(DRAWN, max_examples=60)
+@settings(DRAWN, max_examples=30)
 @given(programs(), st.sampled_from(TARGETS))
 def test_rewriting_again_changes_nothing_and_only_what_was_found_is_touched(
     text: str, target: str
