@@ -1,4 +1,4 @@
-"""What a program does with optimizers and their classes, told by the field that it names."""
+"""What a program does with optimizers and their classes, told by what it asks them for."""
 
 from __future__ import annotations
 
@@ -302,3 +302,25 @@ def test_what_a_create_out_of_sight_makes_may_have_what_no_optimizer_has() -> No
     text = rewrite(f"{OPTIMIZER}\n\n{asked}", "optax")
     assert in_one_line_each(text).endswith(".to_train_state(inject=False).unknown")
     assert "# FOC" not in text
+
+
+CREATE = "from flax import optim\n\nfirst = optim.Adam(0.1).create({})\n\n\n"
+
+
+@pytest.mark.parametrize("owner", ["optimizer", "state.optimizer"])
+def test_a_step_of_something_unknown(owner: str) -> None:
+    argument = owner.partition(".")[0]
+    step = f"def step({argument}, grads):\n    return {owner}.apply_gradient(grads)\n"
+    assert f"return {owner}.apply_gradients(grads=grads)\n" in rewrite(CREATE + step, "optax")
+
+
+def test_steps_stay_where_it_is_not_seen_what_is_created() -> None:
+    program = (
+        "import settings\nfrom flax import optim\n\nsettings.made = optim.Adam(0.1)\n\n\n"
+        "def train(params, grads):\n    optimizer = settings.made.create(params)\n"
+        "    return optimizer.apply_gradient(grads).target\n"
+    )
+    rewritten = rewrite(program, "optax")
+    assert "settings.made = optim.Adam(0.1)\n" in rewritten
+    assert "    return optimizer.apply_gradient(grads).target\n" in rewritten
+    assert "Nothing in these files makes this optimizer" in rewritten

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.migrate.program.loading import FoundFile, load
-from flaxoptim_compat.migrate.program.source_text import Unreadable, decode
+from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
+from flaxoptim_compat.migrate.program.source_text import (
+    Unreadable,
+    decode,
+    line_ends,
+    with_line_ends,
+)
 from tests.support.found_files import found, write
 
 
@@ -66,3 +72,73 @@ def test_what_cannot_be_parsed(source: bytes, why: str) -> None:
 
 def test_what_python_only_warns_about_is_read() -> None:
     load(FoundFile(Path("a.py"), "a", False, ""), b"x = '\\d'; x is 1\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (b"x = 1\0", "the file holds null bytes"),
+        ("x = 1\n".encode("utf-16"), "the file is UTF-16, which is no Python"),
+        (b"x = 1\ny = '\xe9'\n", "line 2: byte 0xe9 is not UTF-8"),
+        (b"# coding: latin-1\n\xef\xbb\xbfx = 1\n# coding: utf-9\n", None),
+        (b"# coding: utf-9\nx = 1\n", "unknown encoding: utf-9"),
+        (b"# coding: rot13\nx = 1\n", "rot13"),
+    ],
+)
+def test_what_cannot_be_decoded(source: bytes, why: str | None) -> None:
+    if why is None:
+        assert decode(source).encoding == "iso-8859-1"
+        return
+    with pytest.raises(Unreadable, match=why):
+        decode(source)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("a\r\nb\r\n", "x\na\nb\n", "x\r\na\r\nb\r\n"),
+        ("a\rb", "a\nx\nb", "a\rx\rb"),
+        ("a\nb\r\nc", "a\nb\nc\nd", "a\nb\r\nc\r\nd"),
+        ("a\r\nb\nc\n", "c\n", "c\n"),
+        ("a\x0cb\u2028\r\nc\n", "a\x0cb\u2028\nd\n", "a\x0cb\u2028\r\nd\n"),
+        ("", "x\n", "x\n"),
+    ],
+)
+def test_line_ends_stay(old: str, new: str, expected: str) -> None:
+    plain = decode(old.encode()).text
+    assert with_line_ends(plain, line_ends(old), plain) == old
+    assert with_line_ends(plain, line_ends(old), new) == expected
+
+
+COMMENTS = {
+    "x = 1  # NOQA": {1: {""}},
+    "x = 1  #noqa:foc101,FOC102  FOC151 for a reason": {1: {"FOC101", "FOC102", "FOC151"}},
+    "x = 1  # noqa: E501 # noqa": {1: {"E501"}},
+    "x = 1  # mine  # noqa : FOC101": {1: {"FOC101"}},
+    "x = 1  # noqa: because": {},
+    "x = '# noqa'": {},
+    '"""\n# noqa\n"""\nx = 1': {},
+    "x = (  # noqa\n  1,  # noqa: FOC101\n)  # noqa: FOC102": {
+        1: {"", "FOC102"},
+        2: {"FOC101", "FOC102"},
+        3: {"FOC102"},
+    },
+    "def f(\n  x\n):  # noqa\n  y": {1: {""}, 2: {""}, 3: {""}},
+    "if x:\n  y  # noqa\n  z": {2: {""}},
+    'x = """\n\n"""  # noqa': {1: {""}, 2: {""}, 3: {""}},
+    "x = 1\n\n\n  # noqa\ny = (\n2)": {4: {""}},
+}
+
+
+@pytest.mark.parametrize("text", COMMENTS)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_comments(text: str, end: str) -> None:
+    assert ignored_lines(text + end) == COMMENTS[text]
+
+
+def test_comments_and_settings_together() -> None:
+    ignored = Ignored({2: frozenset({"FOC101"})}, frozenset({"FOC151"}))
+    codes = ("FOC101", "FOC151", "FOC201")
+    assert [code for code in codes if ignored.has(code, 1)] == ["FOC151"]
+    assert [code for code in codes if ignored.has(code, 2)] == ["FOC101", "FOC151"]
+    assert Ignored({3: frozenset({""})}).has("FOC201", 3)

@@ -1,7 +1,9 @@
-"""The pages of the rules: ``rewrite`` does what their examples show, and their parts are there."""
+"""The pages of the rules: ``rewrite`` does what their examples show, and all rules have theirs."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 
 import pytest
@@ -131,3 +133,26 @@ def test_the_index_has_a_row_for_each_rule() -> None:
         f" {', '.join(f'`{target}`' for target in rule.targets)} |"
         for rule in ALL
     ]
+
+
+CODES = [rule.code for rule in ALL]
+
+
+def test_a_rule_stands_in_the_file_of_its_code_or_in_a_table() -> None:
+    for code, registered in rule_modules().items():
+        assert registered.rule.code == code
+        if isinstance(registered.sees, functools.partial):
+            module = inspect.getmodule(registered.sees.func)
+            assert module is not None and ".table_of_" in module.__name__
+            assert registered.rule in module.RULES and registered.sees.args == (code,)
+        else:
+            module = inspect.getmodule(registered.sees)
+            assert module is not None and f".{code.lower()}_" in module.__name__
+
+
+def test_codes_and_names_are_used_once() -> None:
+    for rule in ALL:
+        assert re.fullmatch(r"FOC\d{3}", rule.code)
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
+    assert sorted(set(CODES)) == CODES
+    assert len({rule.name for rule in ALL}) == len(ALL)

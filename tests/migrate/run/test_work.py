@@ -1,10 +1,13 @@
-"""A file is parsed once and walked once for its names, whatever is asked about it."""
+"""What is read is parsed and walked once, and ten copies take ten times the work of one."""
 
 from __future__ import annotations
 
 import ast
 import collections
+import shutil
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -14,7 +17,6 @@ from flaxoptim_compat.migrate.names import walk
 from flaxoptim_compat.migrate.program import loading
 from tests.support.places import DATA
 
-PROGRAMS = ("legacy_programs", "wild_programs")
 COMMANDS = {
     "scan": ["scan"],
     "shim": ["rewrite", "--to", "shim", "--check"],
@@ -49,16 +51,14 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[ast.Module]:
     return found
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_file_is_parsed_and_walked_once(
-    program: str,
     command: str,
     parsed: collections.Counter[str],
     walked: list[ast.Module],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    folder = DATA / program
+    folder = DATA / "wild_programs"
     main([*COMMANDS[command], str(folder)])
     capsys.readouterr()
     texts = {path.read_text() for path in folder.rglob("*.py")}
@@ -89,3 +89,37 @@ def test_a_file_that_mentions_nothing_old_is_not_parsed(
     assert main(["scan", str(tmp_path), "--format", "concise"]) == 0
     assert "0 files parsed, 1 without" in capsys.readouterr().out
     assert not parsed
+
+
+COPIES = 10
+
+
+def calls(*arguments: str) -> int:
+    """How many functions a command calls."""
+    counted: collections.Counter[str] = collections.Counter()
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        del frame, argument
+        counted[event] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        assert main(list(arguments)) == 1
+    finally:
+        sys.setprofile(before)
+    return counted["call"] + counted["c_call"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ten_copies_take_ten_times_the_calls(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(COPIES):
+        shutil.copytree(DATA / "wild_programs" / "library", tmp_path / "ten" / f"copy_{number}")
+    arguments = COMMANDS[command]
+    one = str(tmp_path / "ten" / "copy_0")
+    calls(*arguments, one)  # what is made once and kept
+    count = calls(*arguments, one)
+    assert calls(*arguments, str(tmp_path / "ten")) < 1.05 * COPIES * count
+    capsys.readouterr()

@@ -1,8 +1,12 @@
-"""Functions of files that name nothing of optimizers are read once something calls them."""
+"""Which functions are read, how often and in which order."""
 
 from __future__ import annotations
 
+import ast
+
 from flaxoptim_compat.migrate.program.imported_files import imported_files
+from flaxoptim_compat.migrate.values.cells import Cells
+from flaxoptim_compat.migrate.values.objects import ONE
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from tests.support.rewriting_texts import document, rewrite_all
 
@@ -90,3 +94,15 @@ def test_a_statement_is_read_again_without_those_around_it() -> None:
     again = f"{called}\ndef h():\n    return f(1, optim.Momentum(0.1))\n"
     # What h has itself, and of f only the parameters and the statement that returns one of them.
     assert _readings({"program": again}) <= _readings({"program": called}) + 10
+
+
+def test_functions_are_read_again_in_the_order_in_which_they_asked() -> None:
+    cells = Cells()
+    # By their places in memory they would come in another order.
+    functions = [ast.parse(f"f{number}").body[0] for number in range(200)][::-1]
+    for function in functions:
+        cells.let_wait(function)
+    for _ in cells.waiting():
+        cells.read(("variable", "module", "x"))
+    cells.write(("variable", "module", "x"), [ONE])
+    assert list(cells.waiting()) == functions
