@@ -126,6 +126,7 @@ def test_one_of_two_homes_may_be_another_file() -> None:
         "import flax as f\nf.optim.Adam",
         "import flax\nhasattr(flax, 'optim')",
         "import importlib\nimportlib.import_module('flax.' + 'optim')",
+        "import flax\ndef f(x: 'flax.optim.Optimizer'): ...",
         "import importlib\nimportlib.import_module(f'flax.optim.{name}')",
         "import torch\nfrom torch import optim\noptim.Adam, hasattr(torch, 'optim')",
     ],

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+import flaxoptim_compat
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.rules import page, rule_modules
 from flaxoptim_compat.migrate.rules.rule import Rule
@@ -156,3 +160,26 @@ def test_codes_and_names_are_used_once() -> None:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
     assert sorted(set(CODES)) == CODES
     assert len({rule.name for rule in ALL}) == len(ALL)
+
+
+PACKAGE = Path(flaxoptim_compat.__file__).parent
+FILES = [*sorted((PACKAGE / "migrate").rglob("*.py")), PACKAGE / "cli/scan.py"]
+FORBIDDEN = re.compile(r"(?:What|Its?|Which|Whose|They)\b|what (?:`|\{|is|has)|its ")
+
+
+def messages(file: Path) -> Iterator[str]:
+    """The strings of a file, as far as they are no docstrings: of f-strings the beginnings."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    left_out = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            left_out.update(map(id, node.values[1:]))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in left_out:
+                yield text
+
+
+def test_no_message_begins_without_a_noun() -> None:
+    found = [(file, each) for file in FILES for each in messages(file) if FORBIDDEN.match(each)]
+    assert found == []
