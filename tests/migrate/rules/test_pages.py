@@ -15,7 +15,7 @@ import flaxoptim_compat
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.rules import page, rule_modules
 from flaxoptim_compat.migrate.rules.rule import Rule
-from tests.migrate.rules.rule_pages import EXAMPLES, FOLDER, Example, examples_in, path_of
+from tests.migrate.rules.rule_pages import EXAMPLES, FOLDER, Example, path_of
 from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_texts import findings_of, rewrite
 
@@ -67,24 +67,6 @@ def findings(example: Example) -> list[Finding]:
     program = {"package.program": example.before, **BESIDE.get(example.code, {})}
     found = findings_of(program, example.language)[0].findings
     return [each for each in found if each.code == example.code]
-
-
-def test_the_targets_of_a_rule() -> None:
-    assert Rule("FOC199", "n").targets == ("shim", "optax")
-    assert Rule("FOC299", "n").targets == ("optax",)
-    assert Rule("FOC299", "n", is_rewritten=False).targets == ()
-
-
-def test_the_examples_of_a_page() -> None:
-    text = (
-        "With `--to shim` or `--to optax`:\n\n```diff\n-a\n+b\n \n c\n```\n\n"
-        "With `--to shim` the file stays as it is, in a gin file:\n\n```py\na\n```\n"
-    )
-    assert examples_in("FOC299", text) == [
-        Example("FOC299", "shim", "a\n\nc\n", "b\n\nc\n", "py"),
-        Example("FOC299", "optax", "a\n\nc\n", "b\n\nc\n", "py"),
-        Example("FOC299", "shim", "a\n", "a\n", "gin"),
-    ]
 
 
 # --- the text

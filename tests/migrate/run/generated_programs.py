@@ -13,10 +13,14 @@ _SMALL = ("1e-8", "1e-4", "EPS")
 _DECAY = ("0", "0.1", "BETA / 4", "SETTINGS['decay']")
 _FLAG = ("True", "False")
 _CLASSES: dict[str, dict[str, tuple[str, ...]]] = {
+    "AdaBelief": {"beta1": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
+    "Adadelta": {"rho": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
     "Adafactor": {"beta1": ("None", "0.5"), "clipping_threshold": ("None", "0.5", "1.0")},
+    "Adagrad": {"eps": _SMALL},
     "Adam": {"beta1": _UNIT, "beta2": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
     "GradientDescent": {},
     "LAMB": {"beta1": _UNIT, "eps": _SMALL, "weight_decay": _DECAY},
+    "LARS": {"beta": _UNIT, "weight_decay": _DECAY, "nesterov": _FLAG},
     "Momentum": {"beta": _UNIT, "weight_decay": _DECAY, "nesterov": _FLAG},
     "RMSProp": {"beta2": _UNIT, "eps": _SMALL, "centered": _FLAG},
 }

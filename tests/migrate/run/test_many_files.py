@@ -34,7 +34,7 @@ NESTED = {
 
 
 def big_program(folder: Path) -> None:
-    text = MAP + "\n".join(f"def f{n}(x):\n    return jax.tree_map(g, x)\n" for n in range(40))
+    text = MAP + "\n".join(f"def f{n}(x):\n    return jax.tree_map(g, x)\n" for n in range(12))
     for number in range(700):
         (folder / f"f{number:03}.py").write_text(text)
 

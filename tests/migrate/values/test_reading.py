@@ -65,26 +65,6 @@ def test_functions_that_nothing_calls_are_not_read() -> None:
     assert _readings(named) >= _readings(PROGRAM) + 3 * defining
 
 
-def test_what_decorates_a_function_may_give_it_something() -> None:
-    wrapper = (
-        "def registered(function):\n"
-        "    def call(*given):\n        return f0(given)\n    return call\n"
-    )
-    library = f"{LIBRARY}\n{wrapper}\n{OF_NO_USE}"
-    decorated = TRAINING.replace("def step", "@library.registered\ndef step")
-    usual = _readings({**PROGRAM, "library": library})
-    # The decorator, what it returns, and the two functions that this calls: parameters and results.
-    assert _readings({**PROGRAM, "training": decorated, "library": library}) >= usual + 2 * 4
-
-
-def test_what_an_unknown_object_has_under_a_name_that_nothing_stores_takes_no_further_reading() -> (
-    None
-):
-    chain = "from flax import optim\n\ndef f(config):\n    return config.a\n"
-    longer = chain.replace("config.a", "config.a.b.c.d.e")
-    assert _readings({"program": longer}) == _readings({"program": chain})
-
-
 STEPS_OF_ITS_OWN = "".join(f"    x{n} = x{n - 1}.a\n" for n in range(1, 200))
 LONG = f"from flax import optim\n\ndef f(x0, other):\n{STEPS_OF_ITS_OWN}    return other\n"
 
