@@ -4,61 +4,31 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.finding import Finding, settled
-from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.names import Names
-from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.program.noqa import Ignored
-from flaxoptim_compat.migrate.rules import rule_modules
-from tests.migrate.names.names_in_texts import Exports, document_of, exporter_of
+from flaxoptim_compat.migrate.editing.finding import Finding
+from tests.migrate.unmarked import without_marks
 from tests.support.oracle.in_process import genuine_optim
 from tests.support.places import DATA
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import (
+    findings_alone,
+    findings_of,
+    rewrite,
+    rewrite_all,
+    rewrite_alone,
+)
 
-RULES = {code: module for code, module in rule_modules().items() if "FOC101" <= code <= "FOC119"}
 SHIM = "flaxoptim_compat.optim"
 
 
-def read(
-    text: str, module: str = "", exports: Exports | None = None, ignored: Ignored | None = None
-) -> Reading:
-    document = document_of(text, module)
-    return Reading(document, Names(document, exporter_of(document, exports)), ignored or Ignored())
-
-
-class Settled(NamedTuple):
-    findings: list[Finding]
-    imports: dict[str, list[Edit]]
-
-
-def settle(reading: Reading) -> Settled:
-    """What these rules find together."""
-    plans = {target: ImportPlan(reading.document, reading.names) for target in ("shim", "optax")}
-    found = settled([each for rule in RULES.values() for each in rule.find(reading)], plans)
-    return Settled(found, {target: plan.edits() for target, plan in plans.items()})
-
-
-def findings(reading: Reading) -> list[Finding]:
-    return settle(reading).findings
-
-
-def rewritten(text: str, target: str = "shim", **more: Any) -> str:
-    """The text after all of these rules, once they have been found to say what they do."""
-    found = settle(read(text, **more))
-    edits = [edit for each in found.findings for edit in each.edits(target) or ()]
-    return apply_edits(text, [*edits, *found.imports[target]])
-
-
-def codes(text: str, **more: Any) -> list[str]:
-    found = sorted(findings(read(text, **more)), key=lambda each: (each.start, each.code))
+def codes(text: str, found: list[Finding] | None = None) -> list[str]:
+    found = findings_alone(text) if found is None else found
+    found = sorted(found, key=lambda each: (each.start, each.code))
     return [f"{each.code} {text[each.start : each.end]}" for each in found]
 
 
@@ -68,25 +38,27 @@ def run(text: str) -> dict[str, Any]:
     return scope
 
 
-NOTHING = {
-    "another optim": "from torch import optim\noptim.Adam\n",
-    "this package": "from flaxoptim_compat import optim\noptim.Adam(0.1)\n",
-    "prose": "print('flax.optim is gone')\n",
-    "a docstring": "'''flax.optim.Adam'''\ndef f():\n    'flax.optim'\n",
-    "a text in Literal": "from typing import Literal\nx: Literal['optim.Adam']\n",
-    "a look-up elsewhere": "import jax\nname = 'tree'\ngetattr(jax, name), hasattr(jax, 'optim')\n",
-    "a comment": "# flax.optim.Adam\n",
-    "DynamicScale of today": (
-        "from flax.training.dynamic_scale import DynamicScale\nDynamicScale()\n"
-    ),
-    "a class of one's own": "class OptimizerDef: pass\nclass Adam(OptimizerDef): pass\n",
-}
+NOTHING = """\
+'''flax.optim.Adam'''
+import jax
+from typing import Literal
+from flax.training.dynamic_scale import DynamicScale
+from flaxoptim_compat import optim
+from torch import optim as other
+def f():
+    'flax.optim'  # flax.optim.Adam
+x: Literal['optim.Adam']
+name = 'tree'
+print('flax.optim is gone', optim.Adam(0.1), other.Adam, DynamicScale())
+getattr(jax, name), hasattr(jax, 'optim')
+class OptimizerDef: pass
+class Adam(OptimizerDef): pass
+"""
 
 
-@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
-def test_nothing_to_find(text: str) -> None:
-    assert codes(text) == []
-    assert rewritten(text) == text
+def test_nothing_to_find() -> None:
+    assert findings_alone(NOTHING) == []
+    assert rewrite_alone(NOTHING) == NOTHING
 
 
 FIXES = {
@@ -95,8 +67,10 @@ FIXES = {
         "from flaxoptim_compat import optim\nx = optim.Adam(0.1)\n",
     ),
     "names of its modules": (
-        "from flax.optim.adam import Adam, _AdamParamState\nfrom flax.optim import base as b\n",
-        f"from {SHIM}.adam import Adam, _AdamParamState\nfrom {SHIM} import base as b\n",
+        "from flax.optim.adam import Adam, _AdamParamState\nfrom flax.optim import base as b\n"
+        "x = Adam, _AdamParamState, b\n",
+        f"from {SHIM}.adam import Adam, _AdamParamState\nfrom {SHIM} import base as b\n"
+        "x = Adam, _AdamParamState, b\n",
     ),
     "the module, and flax": (
         "import flax.optim\nx = flax.optim.Adam, flax.struct\n",
@@ -137,9 +111,9 @@ FIXES = {
         f"x = Adam(0.1), optim.adam.Adam\n",
     ),
     "DynamicScale": (
-        "from flax.optim import Adam, DynamicScale\nx = DynamicScale()\n",
+        "from flax.optim import Adam, DynamicScale\nx = DynamicScale(), Adam\n",
         f"from flax.training.dynamic_scale import DynamicScale\nfrom {SHIM} import Adam\n"
-        "x = DynamicScale()\n",
+        "x = DynamicScale(), Adam\n",
     ),
     "DynamicScale by flax": (
         "import flax\nx = flax.optim.DynamicScale(), flax.optim.dynamic_scale.DynamicScaleResult\n",
@@ -158,13 +132,12 @@ FIXES = {
 @pytest.mark.parametrize("case", FIXES)
 def test_fixes(case: str) -> None:
     before, after = FIXES[case]
-    assert rewritten(before) == after
-    assert rewritten(after) == after
-    assert rewritten(before, "optax") == after
+    assert rewrite_alone(before) == after
+    assert rewrite_alone(before, "optax") == after
     run(after)
-
-
-EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
+    everything = {line: frozenset({""}) for line in range(1, before.count("\n") + 2)}
+    assert findings_alone(before, everything) == []
+    assert rewrite_alone(before, ignored=everything) == before
 
 
 BY_STRING = "An import by a name in a string stays: import flaxoptim_compat.optim there."
@@ -222,12 +195,12 @@ LEFT = {
 
 @pytest.mark.parametrize("text", LEFT)
 def test_left_with_a_reason(text: str) -> None:
-    (found,) = (each for each in findings(read(text)) if each.reason)
+    (found,) = (each for each in findings_alone(text) if each.reason)
     place = f"{found.code} {text[found.start : found.end]}"
     assert (place, found.reason) == LEFT[text]
     assert found.shim is None and found.optax is None
-    assert rewritten(text) == text
-    assert rewritten(text, "optax") == text
+    for target in ("shim", "optax"):
+        assert without_marks(rewrite_alone(text, target)) == text
 
 
 FOUND = {
@@ -259,8 +232,8 @@ def test_what_is_found_where(text: str) -> None:
 
 
 OTHER_FILES = {
-    "from .optimizers import Adam\nAdam(0.1)\n": ["FOC110 Adam", "FOC110 Adam"],
-    "from . import optimizers as o\no.Adam(0.1), o.other\n": ["FOC110 o.Adam"],
+    "from .optimizers import Adam\nprint(Adam)\n": ["FOC110 Adam", "FOC110 Adam"],
+    "from . import optimizers as o\no.Adam, o.other\n": ["FOC110 o.Adam"],
     "from optimizers import *\nAdam\n": ["FOC110 Adam"],
     "from .others import Adam\nAdam\n": [],
 }
@@ -268,17 +241,10 @@ OTHER_FILES = {
 
 @pytest.mark.parametrize("text", OTHER_FILES)
 def test_names_from_other_files_are_changed_there(text: str) -> None:
-    assert codes(text, module="p.q", exports=EXPORTS) == OTHER_FILES[text]
+    program = {"p.q": text, "p.optimizers": "from flax.optim import Adam\n"}
+    assert codes(text, findings_of(program)[0].findings) == OTHER_FILES[text]
     for target in ("shim", "optax"):
-        assert rewritten(text, target, module="p.q", exports=EXPORTS) == text
-
-
-@pytest.mark.parametrize("case", FIXES)
-def test_nothing_is_found_that_is_ignored(case: str) -> None:
-    text, _ = FIXES[case]
-    lines = range(1, text.count("\n") + 2)
-    everything = settle(read(text, ignored=Ignored(dict.fromkeys(lines, frozenset({""})))))
-    assert everything == ([], {"shim": [], "optax": []})
+        assert rewrite_all(program, target)["p.q"] == text
 
 
 def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
@@ -286,7 +252,7 @@ def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
         ("from flax import optim\ngetattr(optim, name)\n", "FOC103 getattr(optim, name)"),
         ("from flax.optim import Adam\nclass A(Adam): ...\n", "FOC106 class A(Adam"),
     ):
-        after = rewritten(text)
+        after = rewrite_alone(text)
         assert codes(after) == [found]
         assert rewrite(rewrite(after, "optax"), "optax") == rewrite(after, "optax")
     other = "import flaxoptim_compat\ngetattr(flaxoptim_compat.parity, name), hasattr(o, 'x')\n"
@@ -300,7 +266,7 @@ def test_every_name_that_there_was_is_rewritten() -> None:
         module, _, name = full.rpartition(".")
         text = f"import flax\nimport {module} as m\nfrom {module} import {name}\n"
         text += f"x = flax{full.removeprefix('flax')}\ny = m.{name}\n"
-        after = rewritten(text)
+        after = rewrite_alone(text)
         assert codes(after) == []
         scope = run(after)
         assert scope["x"] is scope["y"] is scope[name], full
