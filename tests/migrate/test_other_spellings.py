@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.migrate.program_results import errors, results
-from tests.migrate.test_wild_programs import FUSED_OTHERWISE, MARKED
+from tests.migrate.test_wild_programs import ALL, FUSED_OTHERWISE
 from tests.support.options import each
 from tests.support.places import DATA
 from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts, without_imports
@@ -163,7 +163,7 @@ def test_what_is_done_otherwise_ends_on_the_same_numbers(spelling: str, tmp_path
     for path in folder.rglob("*.py"):
         path.write_text(VALUES[spelling](path.read_text()))
     copied(folder, tmp_path / "before")
-    for program in MARKED:
+    for program in ALL:
         rewrite(folder / program, "optax")
     changed = [path for path, text in texts(folder).items() if "train_state" in text]
     assert len(changed) > 20

@@ -16,39 +16,13 @@ from tests.support.places import DATA
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts, without_imports
 
 PROGRAMS = DATA / "wild_programs"
-# The path of each, and the codes that rewrite leaves in it as marks with --to optax.
+PATHS = [*PROGRAMS.glob("*.py"), *PROGRAMS.glob("left/*.py"), PROGRAMS / "library"]
+ALL = sorted(str(path.relative_to(PROGRAMS)) for path in PATHS if path.name != "arrays.py")
+# The codes that rewrite leaves in them as marks with --to optax.
 MARKED = {
-    "aliases.py": set(),
-    "annotated.py": set(),
-    "bracketed.py": set(),
     "by_name.py": {"FOC103"},
-    "careful.py": set(),
-    "derived.py": set(),
-    "every_class.py": set(),
-    "evaluated.py": set(),
-    "gradients_by_itself.py": set(),
-    "handed_in.py": set(),
-    "indexed.py": set(),
-    "library": set(),
-    "made_by_hand.py": set(),
-    "mixed_steps.py": set(),
-    "models.py": set(),
-    "moments.py": set(),
     "other_rates.py": {"FOC103"},
     "own_class.py": {"FOC106"},
-    "registered.py": set(),
-    "registry.py": set(),
-    "replicated_by_itself.py": set(),
-    "resumed.py": set(),
-    "scaled.py": set(),
-    "schedules_by_hand.py": set(),
-    "several.py": set(),
-    "spread.py": set(),
-    "starred.py": set(),
-    "states.py": set(),
-    "step_set.py": set(),
-    "without_rates.py": set(),
-    "left/assigned.py": set(),
     "left/averages_sometimes.py": {"FOC205"},
     "left/beside_another.py": {"FOC219"},
     "left/called_later.py": {"FOC218", "FOC219"},
@@ -72,7 +46,7 @@ MARKED = {
     "left/surgery.py": {"FOC210"},
 }
 # Their optimizers stay optimizers.
-STAY = {path for path, codes in MARKED.items() if path.startswith("left/") and codes}
+STAY = {path for path in MARKED if path.startswith("left/")}
 # Their optimizers become TrainStates, whose definitions stay: what they do has no equal in optax.
 KEEP_DEFINITIONS = {
     "step_set.py",
@@ -103,15 +77,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("programs")
     found = {target: copied(PROGRAMS, folder / target) for target in TARGETS}
     for target, path in found.items():
-        for program in MARKED:
+        for program in ALL:
             rewrite(path / program, target)
     return found
-
-
-def test_the_table_names_all_programs() -> None:
-    found = {str(path.relative_to(PROGRAMS)) for path in PROGRAMS.rglob("*.py")}
-    named = {path for path in found if not path.startswith("library/")} - {"arrays.py"}
-    assert named | {"library"} == MARKED.keys()
 
 
 def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) -> None:
@@ -122,7 +90,8 @@ def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) 
     }
     shim, optax, unedited = results_in_turn(in_turn, "--install")
     assert unedited.keys() and not [name for name in unedited if name.endswith("/error")]
-    assert {name.partition("[")[0] for name in unedited} == {Path(path).stem for path in MARKED}
+    assert {name.partition("[")[0] for name in unedited} == {Path(path).stem for path in ALL}
+    assert len(ALL) > 50 and MARKED.keys() <= {*ALL}
     assert errors(shim, unedited) == {}
     different = errors(optax, unedited)
     assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}
@@ -155,12 +124,12 @@ def test_with_a_run_they_end_on_the_same_numbers(
     assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}
 
 
-@pytest.mark.parametrize("program", MARKED)
+@pytest.mark.parametrize("program", ALL)
 def test_an_optimizer_is_rewritten_whole_or_left_and_marked_once(
     program: str, folders: dict[str, Path]
 ) -> None:
     rewritten = text_of(folders["optax"] / program)
-    assert {mark.code for mark in marks_in(rewritten)} == MARKED[program]
+    assert {mark.code for mark in marks_in(rewritten)} == MARKED.get(program, set())
     if program in STAY:
         assert without_marks(rewritten) == text_of(folders["shim"] / program)
     elif program not in KEEP_DEFINITIONS:
@@ -181,7 +150,7 @@ def test_a_second_rewrite_changes_nothing(
     target: str, tmp_path: Path, folders: dict[str, Path]
 ) -> None:
     again = copied(folders[target], tmp_path / target)
-    for program in MARKED:
+    for program in ALL:
         rewrite(again / program, target)
     assert texts(again) == texts(folders[target])
 
@@ -190,7 +159,7 @@ def test_after_shim_optax_does_what_it_does_without(
     tmp_path: Path, folders: dict[str, Path]
 ) -> None:
     step_by_step = copied(folders["shim"], tmp_path / "both")
-    for program in MARKED:
+    for program in ALL:
         rewrite(step_by_step / program, "optax")
     directly = texts(folders["optax"])
     for path, text in texts(step_by_step).items():

@@ -94,58 +94,6 @@ def test_killed_at_any_moment(tmp_path: Path, calls: str) -> None:
     assert printed == f"{every}\n"
 
 
-MODEL = """\
-from flax import optim
-
-def make(params):
-    return optim.Adam(1e-3).create(params)
-"""
-USES = """\
-from model import make
-
-def train{}(params, grads):
-    optimizer = make(params).apply_gradient(grads)
-    return optimizer.state.step, optimizer.target
-"""
-
-
-def program(folder: Path, count: int) -> dict[str, bytes]:
-    """A program whose files only work together, before or after."""
-    folder.mkdir()
-    (folder / "model.py").write_text(MODEL)
-    for number in range(count):
-        (folder / f"train{number:03}.py").write_text(USES.format(number))
-    return content(folder)
-
-
-COMMAND = ["rewrite", ".", "--to", "optax", "--write"]
-
-
-@pytest.mark.parametrize("delay", each([0.0, 0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.2], [0.01]))
-def test_a_command_that_is_killed(tmp_path: Path, delay: float) -> None:
-    uncut, cut = tmp_path / "uncut", tmp_path / "cut"
-    before = program(uncut, 60)
-    program(cut, 60)
-    assert compat(COMMAND, uncut).returncode == 1
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flaxoptim_compat", *COMMAND],
-        cwd=cut,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
-    )
-    journal = cut / JOURNAL
-    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
-        time.sleep(0.0005)
-    time.sleep(delay)
-    process.kill()
-    process.wait()
-    # A run that only shows what it would do puts back as well.
-    assert compat([*COMMAND[:-1], "--check"], cut).returncode in (0, 1)
-    assert content(cut) in (before, content(uncut))
-    compat(COMMAND, cut)
-    assert content(cut) == content(uncut)
-
-
 def test_a_verification_that_is_killed(tmp_path: Path) -> None:
     folder = tmp_path / "it's a program"
     changes(folder, *NAMES)
