@@ -39,8 +39,11 @@ def test_a_command_that_fails_after(program: Path) -> None:
     those = changes(program, "a.py", "b/c.py")
     those[1].path.chmod(0o750)
     before = [each.path.stat() for each in those]
+    said: list[str] = []
+    command = "! grep -n tree.map b/c.py | grep -v tree_map"
     with pytest.raises(VerificationError, match="All files are as they were before"):
-        verified(those, "! grep -n tree.map b/c.py | grep -v tree_map")
+        verified(those, command, said.append)
+    assert said[0] == f"Before: {command}" and f"After: {command}" in said
     assert content(program) == {"a.py": OLD, "b/c.py": OLD}
     for change, status in zip(those, before, strict=True):
         now = change.path.stat()

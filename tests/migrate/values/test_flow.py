@@ -110,6 +110,7 @@ LEFT = {
         "    @it.setter\n    def it(self, of):\n        self.of = of\n",
         "kept = Kept()\n    kept.it = a\n    x = kept.it",
     ),
+    "one of them": ("", "x = random.choice([a, b])"),
     "the best": ("", "x = max([a, b], key=lambda o: o.target['w'])"),
     "into an array": ("", "d = np.empty(2, dtype=object)\n    d[0] = a\n    x = d[0]"),
     "into an object of a package": ("", "d = package.Kept()\n    d.add(a)\n    x = d.get()"),
