@@ -48,26 +48,6 @@ def with_tabs(text: str) -> str:
     )
 
 
-class _ByFunction(ast.NodeTransformer):
-    """A function of the program for a method."""
-
-    def __init__(self, method: str, parameters: str) -> None:
-        self._method = method
-        self._takes_any = "*" in parameters
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        # Before Python 3.12 an f-string takes no quotes of its own kind.
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
-        fits = self._takes_any or (len(node.args) == 1 and not node.keywords)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == self._method and fits:
-            function = _NAME(f"call_{self._method}", _LOAD)
-            return ast.Call(function, [node.func.value, *node.args], node.keywords)
-        return node
-
-
 def _with_head(head: str, program: str) -> str:
     """Something in front of a program, whose ``from __future__`` stays the first statement."""
     future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
@@ -97,20 +77,6 @@ def _handed_on(hand_on: str) -> Callable[[str], str]:
     return spelled
 
 
-def _by_function(method: str, parameters: str) -> Callable[[str], str]:
-    def spelled(text: str) -> str:
-        if f".{method}(" not in text:
-            return text
-        tree = _ByFunction(method, parameters).visit(ast.parse(text))
-        is_import = [isinstance(each, ast.Import | ast.ImportFrom) for each in tree.body]
-        after = len(is_import) - is_import[::-1].index(True)
-        head = f"def call_{method}(of, {parameters}):\n"
-        tree.body[after:after] = ast.parse(f"{head}    return of.{method}({parameters})").body
-        return ast.unparse(ast.fix_missing_locations(tree))
-
-    return spelled
-
-
 # What changes nothing of what is done with the program.
 BLANKS: dict[str, Callable[[str], str]] = {
     "unparsed": lambda text: ast.unparse(ast.parse(text)),
@@ -125,7 +91,6 @@ VALUES: dict[str, Callable[[str], str]] = {
         "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
         "    return jax.tree_util.tree_unflatten(tree, leaves)"
     ),
-    "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
 }
 
 

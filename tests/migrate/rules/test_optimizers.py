@@ -163,27 +163,24 @@ def make(params):
 
 def train_step(o, g, a, b):
     one, other = o.optimizer_def.hyper_params
-    {step}
+    return o.apply_gradient(g, hyper_params={given})
 
 
 train_step(make({{}}), {{}}, 1, 2)
 """
-EACH = "hyper_params=[one.replace(learning_rate=a), other.replace(learning_rate=b)]"
 
 
 @pytest.mark.parametrize(
-    "step",
+    "given",
     [
-        f"return o.apply_gradient(g, {EACH})",
-        f"print(one)\n    return o.apply_gradient(g, {EACH})",
-        f"return o.apply_gradient(g, {EACH}).apply_gradient(g, learning_rate=a)",
-        "return o.apply_gradient(g, hyper_params=[other.replace(learning_rate=a), one])",
-        "return o.apply_gradient(g, hyper_params=list(a))",
+        "[one.replace(learning_rate=a), other.replace(learning_rate=b)]",
+        "[other.replace(learning_rate=a), one]",
+        "list(a)",
     ],
-    ids=["each its own", "used otherwise", "another step", "in another order", "not written out"],
+    ids=["each its own", "in another order", "not written out"],
 )
-def test_hyper_parameters_of_parts_are_left_to_the_optimizer(step: str) -> None:
-    text = rewrite(PARTS.format(step=step), "optax")
+def test_hyper_parameters_of_parts_are_left_to_the_optimizer(given: str) -> None:
+    text = rewrite(PARTS.format(given=given), "optax")
     assert ".from_train_state(o).optimizer_def.hyper_params" in text
     assert "optax.partition" not in text
 
@@ -406,7 +403,6 @@ def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
 
 STAYS = {
     "it averages gradients over an axis": ("return o.replicate(axis_name=g)", "FOC211"),
-    "another package takes it": ("return some_package.train(o)", "FOC218"),
     "another package's class has the method that takes what holds it": (
         "class Trainer(some_package.Trainer):\n        pass\n    return Trainer().train((o, g))",
         "FOC218",
@@ -422,10 +418,6 @@ STAYS = {
         "        def save(self):\n            return pickle.dumps(vars(self))\n    return Agent()",
         "FOC218",
     ),
-    "its fields are asked for one by one": (
-        "import operator\n    return operator.attrgetter('o.target')",
-        "FOC216",
-    ),
     "a method is taken by its name": ("return getattr(o, 'apply_gradient')(g)", "FOC216"),
     "it or something else is asked for its target by this name": (
         "class Other:\n        target = None\n    return getattr(o if g else Other(), 'target')",
@@ -436,7 +428,6 @@ STAYS = {
         "FOC216",
     ),
     "gradients of what takes more": ("return o.compute_gradient(g, p)", "FOC212"),
-    "a method that is not known": ("return o.unknown(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "whether there is an entry": ("return 'state' in o.state_dict()", "FOC210"),
     "other parameters in its entries": (
@@ -449,7 +440,6 @@ STAYS = {
         "    d = o.state_dict() if g else serialization.msgpack_restore(p)\n    return d['target']",
         "FOC210",
     ),
-    "what holds it is put into what is not read": ("some_package.states[g] = (o, g)", "FOC218"),
     "so does a file that is not given": (
         "from .optimizers import Lion\n"
         "    if g:\n        o = Lion().create(p)\n    return o.target",

@@ -10,7 +10,6 @@ from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.run.settings import (
     ProjectSettings,
     SettingsError,
-    check_codes,
     read_settings,
 )
 
@@ -44,12 +43,6 @@ def test_what_is_excluded() -> None:
         "/elsewhere/examples/a.py": False,
     }.items():
         assert settings.is_excluded(Path(path)) == is_excluded, path
-
-
-def test_codes_that_no_rule_has() -> None:
-    check_codes(("FOC1", "FOC201"), CODES, "select")
-    with pytest.raises(SettingsError, match="ignore: no rule has the code 'FOC9'"):
-        check_codes(("FOC1", "FOC9"), CODES, "ignore")
 
 
 PYPROJECT = """
