@@ -17,8 +17,6 @@ from tests.support.options import each
 from tests.support.places import DATA
 from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts, without_imports
 
-_NAME, _LOAD = ast.Name, ast.Load()
-
 
 def with_comments(text: str) -> str:
     """With a comment behind each line that has none, and that one may stand behind."""
@@ -48,33 +46,25 @@ def with_tabs(text: str) -> str:
     )
 
 
-def _with_head(head: str, program: str) -> str:
-    """Something in front of a program, whose ``from __future__`` stays the first statement."""
-    future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
-    return f"{future}{head}{program.replace(future, '') if future else program}"
-
-
 class _Results(ast.NodeTransformer):
     """What a step or ``create`` returns, given to ``hand_on``, which returns it."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("apply_gradient", "create"):
-            return ast.Call(_NAME("hand_on", _LOAD), [node], [])
+            return ast.Call(ast.Name("hand_on", ast.Load()), [node], [])
         return node
 
 
-def _handed_on(hand_on: str) -> Callable[[str], str]:
-    """The results of steps and of ``create`` through a function or lambda."""
-
-    def spelled(text: str) -> str:
-        if ".apply_gradient(" not in text and ".create(" not in text:
-            return text
-        tree = _Results().visit(ast.parse(text))
-        program = ast.unparse(ast.fix_missing_locations(tree))
-        return _with_head(f"import jax\n{hand_on}\n", program)
-
-    return spelled
+def handed_on(text: str, hand_on: str) -> str:
+    """A program whose steps and ``create`` give their results to a function."""
+    if ".apply_gradient(" not in text and ".create(" not in text:
+        return text
+    tree = _Results().visit(ast.parse(text))
+    program = ast.unparse(ast.fix_missing_locations(tree))
+    # Its `from __future__` stays the first statement.
+    future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
+    return f"{future}import jax\n{hand_on}\n{program.replace(future, "", bool(future))}"
 
 
 # What changes nothing of what is done with the program.
@@ -85,12 +75,10 @@ BLANKS: dict[str, Callable[[str], str]] = {
     ),
 }
 # What does the same in another way, of which more may stay.
-VALUES: dict[str, Callable[[str], str]] = {
-    "a function": _handed_on("def hand_on(of):\n    return of"),
-    "leaves": _handed_on(
-        "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
-        "    return jax.tree_util.tree_unflatten(tree, leaves)"
-    ),
+HAND_ON = {
+    "a function": "def hand_on(of):\n    return of",
+    "leaves": "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
+    "    return jax.tree_util.tree_unflatten(tree, leaves)",
 }
 
 
@@ -122,11 +110,11 @@ def test_blanks_and_comments_change_nothing(
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("spelling", VALUES)
+@pytest.mark.parametrize("spelling", HAND_ON)
 def test_what_is_done_otherwise_ends_on_the_same_numbers(spelling: str, tmp_path: Path) -> None:
     folder = copied(DATA / "wild_programs", tmp_path / "programs")
     for path in folder.rglob("*.py"):
-        path.write_text(VALUES[spelling](path.read_text()))
+        path.write_text(handed_on(path.read_text(), HAND_ON[spelling]))
     copied(folder, tmp_path / "before")
     for program in ALL:
         rewrite(folder / program, "optax")

@@ -201,6 +201,7 @@ QUOTED = {
     "x: dict[str, 'o.Adam'] = {}": ["o.Adam"],
     "ä: ('ä', 'o.Adam')": ["o.Adam"],
     "class A:\n  x: ' o.Adam'": ["o.Adam"],
+    "from typing import Literal\nx: Literal['o.Adam']": [],
     "from typing import cast\nx = cast('o.Adam', f('o.Adam'))": [],
     "x: 'o.' 'Adam'": [],
     "x: '\\x6f.Adam'": [],

@@ -17,6 +17,7 @@ from tests.support.optax_texts import NAMES, document
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("-1", -1),
         ("2.5", 2.5),
         ("None", None),
     ],

@@ -87,6 +87,9 @@ BODIES = {
         "return jax.lax.cond(\n"
         "        True, lambda x: x.apply_gradients(grads=g), lambda x: x, o\n    ).params",
     ),
+    "selected leaf by leaf": (
+        "return jax.tree_util.tree_map(jax.lax.add, o.apply_gradient(g), o).target"
+    ),
 }
 
 
