@@ -64,7 +64,7 @@ def handed_on(text: str, hand_on: str) -> str:
     program = ast.unparse(ast.fix_missing_locations(tree))
     # Its `from __future__` stays the first statement.
     future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
-    return f"{future}import jax\n{hand_on}\n{program.replace(future, "", bool(future))}"
+    return f"{future}import jax\n{hand_on}\n{program.replace(future, '', bool(future))}"
 
 
 # What changes nothing of what is done with the program.

@@ -56,13 +56,6 @@ EXAMPLES = {
         "def train_step(\n    a: train_state.TrainState, batch, learning_rate_fn, model, **rest\n"
         ") -> Tuple[A, B]:\n    pass",
     ),
-    "the head of a loop": (
-        "for step in range(a, steps):\n    pass",
-        "a",
-        "int(state.optimizer_of_the_generator.state.step) // updates_of_each_step",
-        "for step in range(\n    int(state.optimizer_of_the_generator.state.step)"
-        " // updates_of_each_step, steps\n):\n    pass",
-    ),
     "lines that would fit in one": (
         "x = f(\n    a, of_it\n)",
         "of_it",
@@ -96,12 +89,6 @@ EXAMPLES = {
         "old",
         "other",
         'x = other(a, """\n             b""",\n        c)',
-    ),
-    "two statements in place of one": (
-        "x = f(a)",
-        "x = f(a)",
-        f"x = g(a)\ny = f(x, {LONGER})",
-        f"x = g(a)\ny = f(\n    x, {LONGER}\n)",
     ),
 }
 

@@ -125,22 +125,6 @@ def test_findings_that_are_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_one_file_with_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = [
-        noted(number)._replace(code=code, what=f"{code} {number // len(RULES)}")
-        for number, code in enumerate([*RULES, *RULES])
-    ]
-    lines = text(reported(Path(), a=found))
-    assert f"a.py: {len(found)} findings" in lines
-    assert f"  and {len(found) - 40} more, which --format concise lists" in lines
-    # With another file, both are counted.
-    lines = text(reported(Path(), a=found, b=[noted(1)]))
-    counted = [f"{len(found):>5}  a.py", f"{1:>5}  b.py"]
-    assert lines[lines.index("found  file") + 1 :][:2] == counted
-    assert not any("and" in line and "concise" in line for line in lines)
-
-
 def test_what_nobody_rewrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     left = noted(4, False)._replace(code="FOC151", shim=False)

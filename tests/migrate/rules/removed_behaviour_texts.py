@@ -149,11 +149,6 @@ FIXES = pairs(
 +    return nn.softmax(x) + jax.nn.softmax(x=x)
 +g = nn.remat(f, policy=None)
 """,
-        "a list for an array that had another name": """\
- import jax.numpy as jnp
--jnp.broadcast_to(arr=[1], shape=(3,))
-+jnp.broadcast_to(array=jnp.asarray([1]), shape=(3,))
-""",
         "methods of arrays": """\
  import jax.numpy as jnp
  x = jnp.zeros(3)
@@ -204,11 +199,6 @@ FIXES = pairs(
 +jnp.vstack([jnp.asarray([i]) for i in x])
 +jnp.meshgrid(jnp.asarray([1]), x)
 """,
-        "lists for a function that has another name today": """\
- import jax.numpy as jnp
--jnp.row_stack([[1], [2]])
-+jnp.vstack([jnp.asarray([1]), jnp.asarray([2])])
-""",
         "lists that jit wants to know": """\
  import jax.numpy as jnp
  import numpy as np
@@ -242,11 +232,6 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "FOC160",
         "install tensorflow and tensorboard",
     ),
-    "import *": (
-        "from jax.experimental.stax import *\n",
-        "FOC151",
-        "import the names that you need",
-    ),
     "other names of jax.config": (
         "from jax.config import flags\n",
         "FOC159",
@@ -261,11 +246,6 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "import jax\njax.make_jaxpr(f, abstracted_axes={0: 'n'})\n",
         "FOC166",
         "abstracted_axes could only be None",
-    ),
-    "a value that is computed for an argument that is gone": (
-        "import jax\njax.nn.softmax(x, initial=f())\n",
-        "FOC166",
-        "the value for initial is computed here",
     ),
     "arguments in another order": (
         "import jax.numpy as jnp\njnp.where(y=f(), x=g(), condition=c)\n",
@@ -302,11 +282,6 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "from flax import linen as nn\nnn.ConvLSTMCell.initialize_carry(key, (3,), (8, 8, 1))\n",
         "FOC171",
         "write nn.ConvLSTMCell(features, kernel_size).initialize_carry(rng, input_shape)",
-    ),
-    "a cell without features": (
-        "from flax import linen\nlinen.GRUCell()\n",
-        "FOC171",
-        "linen.GRUCell(features)",
     ),
     "a method that only arrays had": (
         "import jax\ndef f(x):\n    return x.scores.to_py()\n",

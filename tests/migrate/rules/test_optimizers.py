@@ -471,11 +471,6 @@ HELD = {
         "    state = dataclasses.replace(State(o, 1), n=2)\n"
         "    return hasattr(state, 'n') and getattr(state, 'o')"
     ),
-    "what is looked up by the names in a loop": (
-        "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"
-        "    state = State(o, 1)\n"
-        "    return {name: getattr(state, name) for name in ('o', 'n')}"
-    ),
     # What takes an object that is not a dataclass calls its methods.
     "an object with methods": (
         "class Agent:\n        def __init__(self, o):\n            self.o = o\n"

@@ -116,18 +116,6 @@ except ImportError:
     from jax.extend import linear_util as lu
 lu.wrap_init(f)
 """,
-    "one without a successor of its own": """\
-try:
-    from jax.experimental import maps
-except (ImportError, ValueError):
-    maps = None
-""",
-    "an attribute": """\
-try:
-    tree_map = jax.tree_map
-except AttributeError:
-    tree_map = jax.tree.map
-""",
     "a function": """\
 def mapped(f, tree):
     try:
