@@ -86,11 +86,6 @@ FIXES = {
         "from flaxoptim_compat import optim\n\n\ndef f():\n    return optim.Adam(0.1)\n"
         "def g():\n    return optim.Adam(0.1)\nx = f(), g()\n",
     ),
-    "tried": (
-        "try:\n    from flax import optim\nexcept ImportError:\n    optim = None\nx = optim.Adam\n",
-        "try:\n    from flaxoptim_compat import optim\nexcept ImportError:\n    optim = None\n"
-        "x = optim.Adam\n",
-    ),
     "in annotations": (
         "import flax\nclass S:\n    o: flax.optim.Optimizer\n"
         "    p: 'dict[str, flax.optim.Optimizer]'\n",

@@ -45,15 +45,9 @@ CERTAIN = {
         *indented(MAKE.replace("0.1", "0.2"), COPY, "optimizer = p_train_step(optimizer)"),
         "return optimizer",
     ).replace(f"    {MAKE}\n", "", 1),
-    "asked in a comprehension": train(COPY, "return [p_train_step(optimizer) for _ in range(2)]"),
     "given to a function that makes the copies": (
         f"def on_all_devices(optimizer):\n    {COPY}\n    {STEP}\n\n\n"
         + train("return on_all_devices(optimizer)")
-    ),
-    "given to a function as a definition": (
-        "def made(optimizer, params):\n    optimizer = optimizer.create(params)\n"
-        f"    {COPY}\n    return [p_train_step(optimizer) for _ in range(2)]\n\n\n"
-        "def train(params):\n    return made(optim.Momentum(0.1), params)\n"
     ),
     "in a field": (
         f"class Trainer:\n    def __init__(self, params):\n        {MAKE}\n        {COPY}\n"
@@ -75,9 +69,6 @@ NOT_CERTAIN = {
     "a parameter that a nested function asks": (
         f"def made(optimizer):\n    def step():\n        {STEP}\n\n"
         f"    {COPY}\n    return step()\n\n\n" + train("return made(optimizer)")
-    ),
-    "asked in a generator": train(
-        "steps = (p_train_step(optimizer) for _ in range(2))", COPY, "return next(steps), optimizer"
     ),
     "set by a nested function": train(
         "def again():", "    nonlocal optimizer", f"    {MAKE}", COPY, "again()", STEP
