@@ -79,6 +79,20 @@ def test_what_was_not_read_is_counted(rewrite: Rewrite) -> None:
     assert any(line.endswith(" 9 not read, 0 names not understood.") for line in said)
 
 
+def test_many_kinds_are_a_number(rewrite: Rewrite) -> None:
+    uses = """\
+from flax import optim
+import flax
+import jax
+
+optimizer: flax.optim.Optimizer = optim.Adam(0.1).create(jax.tree_map(abs, {"w": 1.0}))
+optimizer = optimizer.apply_gradient({"w": 1.0}, learning_rate=0.2).replace(target={"w": 2.0})
+print(optimizer.target, optimizer.state.step)
+"""
+    (line, *_) = rewrite("--check", to="optax", a=uses).output.splitlines()
+    assert line.startswith("a.py: would be changed: ") and line.endswith(" kinds)")
+
+
 COMMENTED = """\
 from flax import optim
 

@@ -26,6 +26,7 @@ from tests.support.processes import output_of
         ("Adam(lambda step: 0.1)", "learning_rate of Adam is no number"),
         ("Adam(True)", "learning_rate of Adam is True"),
         ("Adam(beta1=None)", "beta1 of Adam is None"),
+        ("Momentum(0.1, nesterov=None)", "nesterov of Momentum is None"),
         ("Adafactor(1e-3, beta1=cfg.beta1)", "beta1 of Adafactor decides which optax it is"),
         ("Adafactor(1e-3, multiply_by_parameter_scale=m)", "multiply_by_parameter_scale of"),
         ("Adafactor(1e-3, dtype_momentum=dtype())", "dtype_momentum of Adafactor is computed"),

@@ -116,6 +116,7 @@ COMMENTS = {
     "x = 1  # noqa: E501 # noqa": {1: {"E501"}},
     "x = 1  # mine  # noqa : FOC101": {1: {"FOC101"}},
     "x = 1  # noqa: because": {},
+    "x = 1  # noqall": {},
     "x = '# noqa'": {},
     '"""\n# noqa\n"""\nx = 1': {},
     "x = (  # noqa\n  1,  # noqa: FOC101\n)  # noqa: FOC102": {
