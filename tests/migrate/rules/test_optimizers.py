@@ -452,6 +452,10 @@ STAYS = {
         "if g:\n        o = Lion().create(p)\n    return o.target",
         "FOC219",
     ),
+    "so does what an expression assigns": (
+        "if g:\n        print(o := g(p))\n    return o.target",
+        "FOC219",
+    ),
     "so does what is handed on": ("o = next(iter([g(p), o]))\n    return o.target", "FOC219"),
     "so does another argument of a function": (
         "def step(x):\n        return x.apply_gradient(g)\n"
