@@ -140,6 +140,11 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         released("flax.optim.Adam"),
         "from flax.optim import *\nadam.Adam, Adam",
     ),
+    "in __all__": (
+        "from numpy import float\n__all__ = ['float']\nfloat",
+        released("numpy.float"),
+        "from numpy import float\n__all__ = ['float']\nfloat",
+    ),
     "exported by its alias": (
         "from numpy import float as float\nfloat",
         released("numpy.float"),

@@ -84,6 +84,12 @@ EXAMPLES = {
         "                                    c),\n"
         "                 a, b)",
     ),
+    "and those that do not": (
+        "x = optax.f(functools.partial(\n    a, b), [c,\n    d], e,\n            g)",
+        "optax",
+        "optim.adam",
+        "x = optim.adam.f(functools.partial(\n    a, b), [c,\n    d], e,\n                 g)",
+    ),
     "a string of lines below a bracket": (
         'x = old(a, """\n             b""",\n        c)',
         "old",

@@ -71,6 +71,7 @@ def test_a_mark_names_no_lines_which_may_move() -> None:
     ("other", "named"),
     [
         ("Frozen()", ": an object of `Frozen`, program.py"),
+        ("run", ": `run`, program.py"),
         ("numpy.empty", ": `numpy.empty`"),
         ("serialization.msgpack_restore(p)", ": the nested dicts of a checkpoint"),
         ("serialization.to_state_dict(optim.Adam(0.1).create(p))", ""),
