@@ -43,6 +43,7 @@ FOLLOWED = {
         "",
         "x = a\n    for _ in range(3):\n        x = x.apply_gradient(g)\n    else:\n        x = x",
     ),
+    "an assignment in a condition": ("", "if (x := a) is not None:\n        pass"),
     "what a try assigns": ("", "x = a\n    try:\n        x = b\n    finally:\n        n()"),
     # Lists and tuples
     "a list that takes in another": ("", "c, d = [], [a]\n    c += d\n    x = c[0]"),
