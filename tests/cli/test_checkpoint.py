@@ -61,16 +61,22 @@ def test_it_does_not_import_jax(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_what_is_no_renaming_is_shown_one(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "COMMAND"),
+        (
+            ["convert", "old", "new", "--to", "nnx", "--paths", "Dense_0"],
+            "'Dense_0' is not OLD=NEW, such as Dense_0=hidden",
+        ),
+    ],
+)
+def test_words_that_mean_nothing(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit, match="2"):
-        main(["checkpoint", "convert", "old", "new", "--to", "nnx", "--paths", "Dense_0"])
-    assert "'Dense_0' is not OLD=NEW, such as Dense_0=hidden" in capsys.readouterr().err
-
-
-def test_the_command_needs_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["checkpoint"])
-    assert "COMMAND" in capsys.readouterr().err
+        main(["checkpoint", *words])
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.rules.page import page
-from tests.support.processes import output_of
 
 CODES = [*rule_modules()]
 
@@ -65,14 +63,3 @@ def test_a_terminal_gets_the_same_texts_in_styles(
     plain = capsys.readouterr().out
     assert in_styles != plain
     assert re.sub(r"\033\[[\d;]*m", "", in_styles).split() == plain.split()
-
-
-def test_explain_imports_no_jax(tmp_path: Path) -> None:
-    code = (
-        "import sys\n"
-        "from argparse import Namespace\n"
-        "from flaxoptim_compat.cli import explain\n"
-        f"explain.run(Namespace(codes=[])), explain.run(Namespace(codes=[{CODES[0]!r}]))\n"
-        "assert not {'jax', 'flax', 'optax', 'numpy'} & set(sys.modules)"
-    )
-    assert "## What rewrite does" in output_of(["-c", code], tmp_path)
