@@ -13,28 +13,11 @@ from flax import optim
 Batch = collections.namedtuple(
     "Batch", ["observations", "actions", "rewards", "masks", "next_observations"]
 )
-PRNGKey = Any
-Params = flax.core.FrozenDict
 InfoDict = Dict[str, float]
-
-
-def default_init(scale=jnp.sqrt(2)):
-    return nn.initializers.orthogonal(scale)
 
 
 def target_update(params, target_params, tau: float):
     return jax.tree_multimap(lambda p, tp: p * tau + tp * (1 - tau), params, target_params)
-
-
-def to_numpy(tree):
-    return jax.tree_map(np.asarray, jax.device_get(tree))
-
-
-def merge_info(*infos: InfoDict) -> InfoDict:
-    merged = {}
-    for info in infos:
-        merged.update(info)
-    return merged
 
 
 @flax.struct.dataclass
@@ -69,7 +52,7 @@ class Model:
 
 
 class Agent:
-    """The base class of agents: acting, learning for a while, and saving."""
+    """The base class of agents."""
 
     name = "agent"
 
@@ -86,16 +69,9 @@ class Agent:
     def update(self, batch: Batch) -> InfoDict:
         raise NotImplementedError
 
-    def parts(self) -> Dict[str, Any]:
-        """What is written to a checkpoint, by its name."""
-        raise NotImplementedError
-
     def learn(self, buffer, steps: int, batch_size: int = 16):
         for step in range(steps):
-            batch, nodes = buffer.sample(batch_size)
-            info = to_numpy(self.update(batch))
-            buffer.update(nodes, info["td_error"].reshape(-1))
-            loss = float(info["critic_loss"].mean())
-            self.history.append(loss)
-            print("%s step %d loss %.5f" % (self.name, step, loss), flush=True)
+            info = jax.tree_map(np.asarray, jax.device_get(self.update(buffer.sample(batch_size))))
+            self.history.append(float(info["critic_loss"]))
+            print("%s step %d loss %.5f" % (self.name, step, self.history[-1]), flush=True)
         return self

@@ -1,11 +1,11 @@
 import tempfile
 
-from agents.replay import PrioritizedBuffer
+from agents.replay import ReplayBuffer
 from agents.sac import SACLearner
 
 
 def train(directory, steps=3, seed=42):
-    buffer = PrioritizedBuffer(seed=seed)
+    buffer = ReplayBuffer(seed=seed)
     observations, actions = buffer.data.observations[:1], buffer.data.actions[:1]
     make = lambda: SACLearner(seed, observations, actions)
     agent = make().learn(buffer, steps)

@@ -4,20 +4,16 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from agents.common import default_init
-
 
 class MLP(nn.Module):
     hidden_dims: Sequence[int]
-    activate_final: bool = False
+    out_dim: int
 
     @nn.compact
     def __call__(self, x):
-        for i, size in enumerate(self.hidden_dims):
-            x = nn.Dense(size, kernel_init=default_init())(x)
-            if i + 1 < len(self.hidden_dims) or self.activate_final:
-                x = nn.tanh(x)
-        return x
+        for size in self.hidden_dims:
+            x = nn.tanh(nn.Dense(size, kernel_init=nn.initializers.orthogonal(jnp.sqrt(2)))(x))
+        return nn.Dense(self.out_dim)(x)
 
 
 class NormalPolicy(nn.Module):
@@ -26,19 +22,9 @@ class NormalPolicy(nn.Module):
 
     @nn.compact
     def __call__(self, observations):
-        x = MLP(self.hidden_dims, activate_final=True)(observations)
-        means = nn.Dense(self.action_dim, kernel_init=default_init(0.1))(x)
+        means = MLP(self.hidden_dims, self.action_dim)(observations)
         log_stds = self.param("log_stds", nn.initializers.constant(-1.0), (self.action_dim,))
         return means, log_stds
-
-
-class Critic(nn.Module):
-    hidden_dims: Sequence[int]
-
-    @nn.compact
-    def __call__(self, observations, actions):
-        inputs = jnp.concatenate([observations, actions], -1)
-        return jnp.squeeze(MLP((*self.hidden_dims, 1))(inputs), -1)
 
 
 class DoubleCritic(nn.Module):
@@ -46,9 +32,8 @@ class DoubleCritic(nn.Module):
 
     @nn.compact
     def __call__(self, observations, actions):
-        critic1 = Critic(self.hidden_dims)(observations, actions)
-        critic2 = Critic(self.hidden_dims)(observations, actions)
-        return critic1, critic2
+        inputs = jnp.concatenate([observations, actions], -1)
+        return tuple(jnp.squeeze(MLP(self.hidden_dims, 1)(inputs), -1) for _ in range(2))
 
 
 class Temperature(nn.Module):
@@ -56,10 +41,8 @@ class Temperature(nn.Module):
 
     @nn.compact
     def __call__(self):
-        log_temp = self.param(
-            "log_temp", lambda key: jnp.log(jnp.full((), self.initial_temperature))
-        )
-        return jnp.exp(log_temp)
+        start = jnp.log(jnp.full((), self.initial_temperature))
+        return jnp.exp(self.param("log_temp", lambda key: start))
 
 
 def sample_actions(rng, apply_fn, params, observations):

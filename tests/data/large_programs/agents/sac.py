@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from flax import optim
 
 from agents import checkpoint
-from agents.common import Agent, Batch, InfoDict, Model, merge_info, target_update
+from agents.common import Agent, Batch, InfoDict, Model, target_update
 from agents.networks import DoubleCritic, NormalPolicy, Temperature, sample_actions
 
 
@@ -42,7 +42,7 @@ def update_critic(key, actor, critic, target_params, temp, batch, discount):
     def loss_fn(critic_params):
         q1, q2 = critic.apply(critic_params, batch.observations, batch.actions)
         loss = ((q1 - target_q) ** 2 + (q2 - target_q) ** 2).mean()
-        return loss, {"critic_loss": loss, "td_error": q1 - target_q}
+        return loss, {"critic_loss": loss}
 
     return critic.apply_loss(loss_fn)
 
@@ -54,23 +54,13 @@ def _update_jit(rng, actor, critic, target_params, temp, batch, discount, tau, t
     target_params = target_update(critic.params, target_params, tau)
     actor, actor_info = update_actor(key2, actor, critic, temp, batch)
     temp, alpha_info = update_temperature(temp, actor_info["entropy"], target_entropy)
-    return actor, critic, target_params, temp, merge_info(critic_info, actor_info, alpha_info)
+    return actor, critic, target_params, temp, {**critic_info, **actor_info, **alpha_info}
 
 
 class SACLearner(Agent):
     name = "sac"
 
-    def __init__(
-        self,
-        seed,
-        observations,
-        actions,
-        actor_lr=3e-3,
-        critic_lr=1e-2,
-        temp_lr=3e-3,
-        hidden_dims=(16, 16),
-        **kwargs,
-    ):
+    def __init__(self, seed, observations, actions, lr=3e-3, hidden_dims=(16, 16), **kwargs):
         super().__init__(seed, **kwargs)
         actor_key, critic_key, temp_key = self.split(4)
         action_dim = actions.shape[-1]
@@ -78,30 +68,22 @@ class SACLearner(Agent):
         self.actor = Model.create(
             NormalPolicy(hidden_dims, action_dim),
             inputs=[actor_key, observations],
-            optimizer_def=optim.Adam(learning_rate=actor_lr),
+            optimizer_def=optim.Adam(learning_rate=lr),
         )
         self.critic = Model.create(
             DoubleCritic(hidden_dims),
             inputs=[critic_key, observations, actions],
-            optimizer_def=optim.Adam(learning_rate=critic_lr),
+            optimizer_def=optim.Adam(learning_rate=3 * lr),
         )
         self.target_critic_params = self.critic.params
         self.temp = Model.create(
-            Temperature(0.1), inputs=[temp_key], optimizer_def=optim.Adam(temp_lr, beta1=0.5)
+            Temperature(0.1), inputs=[temp_key], optimizer_def=optim.Adam(lr, beta1=0.5)
         )
 
     def update(self, batch: Batch) -> InfoDict:
-        key = self.split()
+        models = self.actor, self.critic, self.target_critic_params, self.temp
         self.actor, self.critic, self.target_critic_params, self.temp, info = _update_jit(
-            key,
-            self.actor,
-            self.critic,
-            self.target_critic_params,
-            self.temp,
-            batch,
-            self.discount,
-            self.tau,
-            self.target_entropy,
+            self.split(), *models, batch, self.discount, self.tau, self.target_entropy
         )
         return info
 

@@ -1,5 +1,3 @@
-from typing import Any
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -37,18 +35,12 @@ class Layer(nn.Module):
 class EncoderDecoder(nn.Module):
     dim: int = 16
     hidden: int = 32
-    layers: int = 1
 
     @nn.compact
     def __call__(self, inputs, decoder_inputs):
         embed = nn.Embed(VOCAB, self.dim, name="token_embedder")
-        x = embed(inputs)
-        for i in range(self.layers):
-            x = Layer(self.hidden, name="encoder_%d" % i)(x)
-        memory = RMSNorm(name="encoder_norm")(x)
-        y = embed(decoder_inputs)
-        for i in range(self.layers):
-            y = Layer(self.hidden, name="decoder_%d" % i)(y, memory)
+        memory = RMSNorm(name="encoder_norm")(Layer(self.hidden, name="encoder")(embed(inputs)))
+        y = Layer(self.hidden, name="decoder")(embed(decoder_inputs), memory)
         return embed.attend(RMSNorm(name="decoder_norm")(y)) / jnp.sqrt(self.dim)
 
 
@@ -63,9 +55,6 @@ class BaseModel:
         ones = jnp.ones((1, LENGTH), jnp.int32)
         return self.module.init(rng, ones, ones)["params"]
 
-    def loss_fn(self, params, batch, dropout_rng=None):
-        raise NotImplementedError
-
     def eval_fn(self, params, batch):
         loss, (weight_sum, metrics) = self.loss_fn(params, batch)
         return loss, weight_sum, metrics
@@ -73,20 +62,18 @@ class BaseModel:
 
 @configurable
 class EncoderDecoderModel(BaseModel):
-    def __init__(self, module, optimizer_def, z_loss=0.0, label_smoothing=0.0):
+    def __init__(self, module, optimizer_def, z_loss=0.0):
         super().__init__(module, optimizer_def)
         self.z_loss = z_loss
-        self.label_smoothing = label_smoothing
 
     def compute_logits(self, params, batch):
         targets = batch["targets"]
         decoder_inputs = jnp.pad(targets[:, :-1], ((0, 0), (1, 0)))
         return self.module.apply({"params": params}, batch["inputs"], decoder_inputs)
 
-    def loss_fn(self, params, batch, dropout_rng: Any = None):
+    def loss_fn(self, params, batch):
         logits = self.compute_logits(params, batch)
         one_hot = jax.nn.one_hot(batch["targets"], VOCAB)
-        one_hot = one_hot * (1 - self.label_smoothing) + self.label_smoothing / VOCAB
         log_z = jax.scipy.special.logsumexp(logits, axis=-1)
         losses = log_z - jnp.sum(one_hot * logits, axis=-1) + self.z_loss * log_z**2
         weights = batch["weights"]

@@ -62,13 +62,9 @@ def get_batches(seed=0, batch_size=8):
         step += 1
 
 
-def flat_names(params):
-    flat = traverse_util.flatten_dict(dict(params))
-    return {"/".join(path): value for path, value in flat.items()}
-
-
 def norms(tree):
-    return {name: jnp.sqrt(jnp.sum(x**2)) for name, x in flat_names(tree).items()}
+    flat = traverse_util.flatten_dict(dict(tree))
+    return {"/".join(path): jnp.sqrt(jnp.sum(x**2)) for path, x in flat.items()}
 
 
 def microbatches(batch, number):

@@ -31,7 +31,7 @@ def train_step(flax_module, learning_rate_fn, hparams, train_state: TrainState, 
             mutable=["batch_stats"],
             rngs={"dropout": dropout_rng},
         )
-        loss = metrics_lib.weighted_cross_entropy(
+        loss = metrics_lib.cross_entropy(
             logits, batch["label"], label_smoothing=hparams.get("label_smoothing", 0.0)
         )
         return loss + l2_penalty(params, hparams["l2"]), (new_model_state, logits)
@@ -63,9 +63,8 @@ def train_step(flax_module, learning_rate_fn, hparams, train_state: TrainState, 
 
 
 def eval_step(flax_module, train_state: TrainState, batch):
-    params = (
-        train_state.optimizer.target if train_state.ema_params is None else train_state.ema_params
-    )
+    ema_params = train_state.ema_params
+    params = train_state.optimizer.target if ema_params is None else ema_params
     variables = {"params": params, **train_state.model_state}
     logits = flax_module.apply(variables, batch["image"], train=False, mutable=False)
     return metrics_lib.compute_metrics(logits, batch["label"])
