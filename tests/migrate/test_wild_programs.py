@@ -58,7 +58,6 @@ KEEP_DEFINITIONS = {
     "made_by_hand.py",
     "mixed_steps.py",
     "models.py",
-    "moments.py",
     "other_rates.py",
     "own_class.py",
     "resumed.py",

@@ -63,42 +63,11 @@ def test_weight_norm_has_moments_of_both_factors() -> None:
             assert one is None or np.array_equal(one, other)
 
 
-def test_parts_of_a_masked_chain_are_one_moment() -> None:
-    params = {"a": jnp.ones(2), "b": jnp.ones(3), "c": jnp.ones(4)}
-    masks = [{"a": True, "b": False, "c": False}, {"a": False, "b": True, "c": False}]
-    tx = optax.chain(*(optax.masked(optax.scale_by_adam(), mask) for mask in masks))
-    found = moments_in(tx.init(params), params)
-    assert set(found) == {"mu", "nu"}
-    assert [None if array is None else array.shape for array in found["mu"].arrays] == [
-        (2,),
-        (3,),
-        None,
-    ]
-
-
-def test_two_of_the_same_parameters_keep_names_of_their_own() -> None:
-    params = {"a": jnp.ones(2)}
-    tx = optax.chain(optax.trace(0.9), optax.trace(0.5), optax.scale_by_adam())
-    assert set(moments_in(tx.init(params), params)) == {"trace", "trace 2", "mu", "nu"}
-
-
-def test_wrappers_of_optax() -> None:
-    params = {"a": jnp.ones(2), "b": jnp.ones(3)}
-    tx = optax.MultiSteps(optax.inject_hyperparams(optax.adam)(learning_rate=0.1), 2)
-    found = moments_in(tx.init(params), params)
-    assert set(found) == {"mu", "nu", "acc_grads"}
-
-
-def test_settings_and_counts_are_no_moments() -> None:
-    # With one array as parameters, every array has their structure.
-    tx = optax.inject_hyperparams(optax.adam)(learning_rate=0.1)
-    assert set(moments_in(tx.init(jnp.ones(2)), jnp.ones(2))) == {"mu", "nu"}
-    # And a chain of two has the structure of a pair.
-    params = (jnp.ones(2), jnp.ones(3))
-    tx = optax.adam(0.1)
-    found = moments_in(tx.init(params), params)
-    assert set(found) == {"mu", "nu"}
-    assert [array.shape for array in found["mu"].arrays] == [(2,), (3,)]
+def test_names_of_recorded_moments() -> None:
+    arrays = [np.ones(2)]
+    assert set(renamed({"v": arrays, "mg": arrays})) == {"nu", "mu"}
+    assert set(renamed({"grad_ema": arrays, "grad_sq_ema": arrays})) == {"mu", "nu"}
+    assert renamed({"momentum": arrays})["trace"].own_name == "momentum"
 
 
 class Handmade(NamedTuple):
@@ -106,23 +75,43 @@ class Handmade(NamedTuple):
     extra: Any
 
 
-def test_names_of_hand_written_states() -> None:
-    params = {"w": jnp.ones(2)}
-    zeros = {"w": jnp.zeros(2)}
-    state = {"m": zeros, "v": zeros, "t": 0, "other": [zeros]}
-    assert named(moments_in(state, params)) == {"m": "mu", "v": "nu", "other": "other"}
-    # optax means what it says.
-    assert set(moments_in(Handmade(zeros, None), params)) == {"m"}
+ONE, TWO = {"w": jnp.ones(2)}, {"a": jnp.ones(2), "b": jnp.ones(3)}
+PAIR = (jnp.ones(2), jnp.ones(3))
+INJECTED = optax.inject_hyperparams(optax.adam)(learning_rate=0.1)
+MASKED = [
+    optax.masked(optax.scale_by_adam(), {"a": first, "b": not first}) for first in (True, False)
+]
+TWICE = optax.chain(optax.trace(0.9), optax.trace(0.5), optax.scale_by_adam())
+HAND_WRITTEN = {"m": ONE, "v": ONE, "t": 0, "other": [ONE]}
+# {what: (a state, the parameters, the moments that are in it)}
+STATES = {
+    "parts of a masked chain are one moment": (optax.chain(*MASKED).init(TWO), TWO, {"mu", "nu"}),
+    "two of the same": (TWICE.init(ONE), ONE, {"trace", "trace 2", "mu", "nu"}),
+    "wrapped": (optax.MultiSteps(INJECTED, 2).init(TWO), TWO, {"mu", "nu", "acc_grads"}),
+    # With one array as parameters, every array has their structure.
+    "settings and counts are none": (INJECTED.init(jnp.ones(2)), jnp.ones(2), {"mu", "nu"}),
+    # And a chain of two has the structure of a pair.
+    "a pair": (optax.adam(0.1).init(PAIR), PAIR, {"mu", "nu"}),
+    "written by hand": (HAND_WRITTEN, ONE, {"mu", "nu", "other"}),
+    "optax means what it says": (Handmade(ONE, None), ONE, {"m"}),
+    "nothing": ((), ONE, set()),
+    "no state": (None, {}, set()),
+    "no arrays": ({"n": 3, "name": "x", "f": named}, ONE, set()),
+}
 
 
-def test_no_moments() -> None:
-    assert moments_in((), {"w": jnp.ones(2)}) == {}
-    assert moments_in(None, {}) == {}
-    assert moments_in({"n": 3, "name": "x", "f": test_no_moments}, {"w": jnp.ones(2)}) == {}
+@pytest.mark.parametrize("what", STATES)
+def test_which_moments_are_in_a_state(what: str) -> None:
+    state, params, names = STATES[what]
+    found = moments_in(state, params)
+    assert set(found) == names
+    if what == "written by hand":
+        assert named(found) == {"m": "mu", "v": "nu", "other": "other"}
+    shapes = [leaf.shape for leaf in jax.tree.leaves(params)]
+    for moment in found.values():
+        assert [array.shape for array in moment.arrays if array is not None] == shapes
 
 
-def test_names_of_recorded_moments() -> None:
-    arrays = [np.ones(2)]
-    assert set(renamed({"v": arrays, "mg": arrays})) == {"nu", "mu"}
-    assert set(renamed({"grad_ema": arrays, "grad_sq_ema": arrays})) == {"mu", "nu"}
-    assert renamed({"momentum": arrays})["trace"].own_name == "momentum"
+def test_what_a_mask_leaves_out_has_none() -> None:
+    found = moments_in(MASKED[0].init(TWO), TWO)
+    assert [array is None for array in found["mu"].arrays] == [False, True]

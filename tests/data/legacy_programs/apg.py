@@ -114,7 +114,6 @@ def main():
     parser.add_argument("--workdir", required=True)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--save_every", type=int, default=10)
-    parser.add_argument("--updates_per_step", type=int, default=4)
     args = parser.parse_args()
 
     key, key_init = jax.random.split(jax.random.PRNGKey(0))
@@ -123,8 +122,8 @@ def main():
     state = TrainingState(optimizer, Normalizer(jnp.zeros((3, OBS_SIZE))), key)
     state = checkpoints.restore_checkpoint(args.workdir, state)
 
-    for step in range(int(state.optimizer.state.step) // args.updates_per_step, args.steps):
-        state, cost = epoch(state, args.updates_per_step)
+    for step in range(int(state.optimizer.state.step) // 4, args.steps):
+        state, cost = epoch(state, 4)
         print(f"step {step} loss {np.float_(cost):.5f}", flush=True)
         if (step + 1) % args.save_every == 0:
             checkpoints.save_checkpoint(args.workdir, state, step + 1, keep=3)

@@ -59,7 +59,7 @@ def clip_by_global_norm(grads, max_norm):
     return jax.tree_map(lambda g: g * jnp.minimum(1.0, max_norm / (norm + 1e-6)), grads)
 
 
-def get_optimizer(params, weight_decay):
+def get_optimizer(params, weight_decay=1e-2):
     backbone = optim.ModelParamTraversal(lambda path, _: "backbone" in path)
     other = optim.ModelParamTraversal(lambda path, _: "backbone" not in path)
     return optim.MultiOptimizer(
@@ -96,19 +96,14 @@ def main():
     parser.add_argument("--workdir", required=True)
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--save_every", type=int, default=50)
-    parser.add_argument("--lr", type=float, default=3e-3)
-    parser.add_argument("--lr_backbone", type=float, default=1e-3)
-    parser.add_argument("--weight_decay", type=float, default=1e-2)
     args = parser.parse_args()
 
     params = jax.jit(DETR().init)(jax.random.PRNGKey(0), make_batch(0)[0])["params"]
-    optimizer = get_optimizer(params, args.weight_decay)
+    optimizer = get_optimizer(params)
     optimizer = checkpoints.restore_checkpoint(args.workdir, optimizer)
     for step in range(int(optimizer.state.step), args.steps):
         drop = 0.1 if step >= int(0.8 * args.steps) else 1.0
-        optimizer, loss = train_step(
-            optimizer, make_batch(step), args.lr * drop, args.lr_backbone * drop
-        )
+        optimizer, loss = train_step(optimizer, make_batch(step), 3e-3 * drop, 1e-3 * drop)
         print("step %d loss %.5f" % (step, loss), flush=True)
         if (step + 1) % args.save_every == 0:
             checkpoints.save_checkpoint(args.workdir, optimizer, step + 1, keep=3)

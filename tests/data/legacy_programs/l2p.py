@@ -88,7 +88,6 @@ def main():
     parser.add_argument("--workdir", required=True)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--save_every", type=int, default=20)
-    parser.add_argument("--learning_rate", type=float, default=0.02)
     args = parser.parse_args()
 
     model = PromptedTransformer()
@@ -105,7 +104,7 @@ def main():
 
     frozen = jax.device_get(optimizer.target["encoderblock_0"])
     for step in range(int(optimizer.state.step), args.steps):
-        optimizer, loss = train_step(optimizer, get_batch(step), args.learning_rate)
+        optimizer, loss = train_step(optimizer, get_batch(step), 0.02)
         print("step {:d} loss {:.5f}".format(step, float(loss)), flush=True)
         if (step + 1) % args.save_every == 0:
             checkpoints.save_checkpoint(args.workdir, optimizer, step + 1, keep=3)

@@ -64,7 +64,7 @@ def train_step(optimizer, batch, learning_rate):
     return optimizer, {"loss": loss, "accuracy": accuracy}
 
 
-def create_optimizer(rng, learning_rate, beta):
+def create_optimizer(rng, learning_rate=0.05, beta=0.9):
     params = jax.jit(CNN().init)(rng, jnp.ones([1, IMAGE_SIZE, IMAGE_SIZE, 1]))["params"]
     optimizer_def = optim.Momentum(learning_rate=learning_rate, beta=beta)
     return optimizer_def.create(params)
@@ -79,22 +79,19 @@ def main():
     parser.add_argument("--workdir", required=True)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--save_every", type=int, default=10)
-    parser.add_argument("--learning_rate", type=float, default=0.05)
-    parser.add_argument("--momentum", type=float, default=0.9)
-    parser.add_argument("--batch_size", type=int, default=64)
     args = parser.parse_args()
 
     train_ds = get_dataset()
     rng = jax.random.PRNGKey(0)
-    optimizer = create_optimizer(rng, args.learning_rate, args.momentum)
+    optimizer = create_optimizer(rng)
     optimizer = checkpoints.restore_checkpoint(args.workdir, optimizer)
 
     num_examples = len(train_ds["image"])
     for step in range(int(optimizer.state.step), args.steps):
         key = jax.random.fold_in(rng, step)
-        perm = jax.random.shuffle(key, jnp.arange(num_examples))[: args.batch_size]
+        perm = jax.random.shuffle(key, jnp.arange(num_examples))[:64]
         batch = {k: v[perm, ...] for k, v in train_ds.items()}
-        lr = rate_at(step, args.learning_rate, args.steps)
+        lr = rate_at(step, 0.05, args.steps)
         optimizer, metrics = train_step(optimizer, batch, lr)
         metrics = jax.device_get(metrics)
         print(

@@ -1,38 +1,27 @@
 # Stands for: the model and rendering modules beside the trainers of NeRF repositories.
-from typing import Any, Callable
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+NUM_SAMPLES, NEAR, FAR = 8, 0.5, 2.5
 
-def positional_encoding(x, degrees):
+
+def positional_encoding(x, degrees=2):
     scales = jnp.array([2.0**i for i in range(degrees)])
     angles = jnp.reshape(x[..., None, :] * scales[:, None], x.shape[:-1] + (-1,))
     return jnp.concatenate([x, jnp.sin(angles), jnp.cos(angles)], axis=-1)
 
 
 class MLP(nn.Module):
-    depth: int = 2
-    width: int = 24
-    activation: Callable[..., Any] = nn.softplus
-
     @nn.compact
     def __call__(self, x):
-        for _ in range(self.depth):
-            x = self.activation(nn.Dense(self.width)(x))
-        raw_rgb = nn.Dense(3, name="rgb")(x)
-        raw_sigma = nn.Dense(1, name="sigma")(x)
-        return raw_rgb, raw_sigma
+        for _ in range(2):
+            x = nn.softplus(nn.Dense(24)(x))
+        return nn.Dense(3, name="rgb")(x), nn.Dense(1, name="sigma")(x)[..., 0]
 
 
 class NerfModel(nn.Module):
-    num_samples: int = 8
-    near: float = 0.5
-    far: float = 2.5
-    degrees: int = 2
-
     def setup(self):
         self.coarse = MLP()
         self.fine = MLP()
@@ -41,30 +30,17 @@ class NerfModel(nn.Module):
         origins, directions = rays
         rgbs = []
         for i, mlp in enumerate((self.coarse, self.fine)):
-            key = jax.random.fold_in(rng, i)
-            z_vals = stratified(key, origins.shape[0], self.num_samples, self.near, self.far)
+            jitter = jax.random.uniform(jax.random.fold_in(rng, i), (len(origins), NUM_SAMPLES))
+            z_vals = NEAR + (FAR - NEAR) * (jnp.arange(NUM_SAMPLES) + jitter) / NUM_SAMPLES
             points = origins[:, None, :] + z_vals[..., None] * directions[:, None, :]
-            raw_rgb, raw_sigma = mlp(positional_encoding(points, self.degrees))
-            rgbs.append(volumetric_rendering(raw_rgb, raw_sigma[..., 0], z_vals))
+            rgbs.append(volumetric_rendering(*mlp(positional_encoding(points))))
         return rgbs
 
 
-def stratified(key, num_rays, num_samples, near, far):
-    edges = jnp.linspace(near, far, num_samples + 1)
-    jitter = jax.random.uniform(key, (num_rays, num_samples))
-    return edges[:-1] + (edges[1:] - edges[:-1]) * jitter
-
-
-def volumetric_rendering(raw_rgb, raw_sigma, z_vals):
-    rgb = nn.sigmoid(raw_rgb)
-    sigma = nn.softplus(raw_sigma)
-    gaps = z_vals[:, 1:] - z_vals[:, :-1]
-    gaps = jnp.concatenate([gaps, jnp.full_like(gaps[:, :1], 1.0)], axis=-1)
-    alpha = 1.0 - jnp.exp(-sigma * gaps)
-    clear = jnp.cumprod(1.0 - alpha[:, :-1] + 1e-10, axis=-1)
-    transparency = jnp.concatenate([jnp.ones_like(clear[:, :1]), clear], axis=-1)
-    weights = alpha * transparency
-    return jnp.sum(weights[..., None] * rgb, axis=-2)
+def volumetric_rendering(raw_rgb, raw_sigma):
+    alpha = 1.0 - jnp.exp(-nn.softplus(raw_sigma) * (FAR - NEAR) / NUM_SAMPLES)
+    passed = jnp.cumprod(1.0 - alpha + 1e-10, axis=-1)
+    return jnp.sum((alpha * passed)[..., None] * nn.sigmoid(raw_rgb), axis=-2)
 
 
 def get_rays(step, batch_size=32):

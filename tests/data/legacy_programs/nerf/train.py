@@ -18,18 +18,7 @@ class TrainState:
     optimizer: flax.optim.Optimizer
 
 
-def define_flags():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--workdir", required=True)
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--save_every", type=int, default=100)
-    parser.add_argument("--lr_init", type=float, default=1e-2)
-    parser.add_argument("--lr_final", type=float, default=2e-3)
-    parser.add_argument("--reset_steps", type=int, nargs="*", default=[6, 18])
-    return parser
-
-
-def learning_rate_decay(step, lr_init, lr_final, max_steps):
+def learning_rate_decay(step, max_steps, lr_init=2e-2, lr_final=4e-3):
     t = np.clip(step / max_steps, 0, 1)
     return np.exp(np.log(lr_init) * (1 - t) + np.log(lr_final) * t)
 
@@ -66,7 +55,11 @@ def forget_moments(optimizer, module):
 
 
 def main():
-    args = define_flags().parse_args()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workdir", required=True)
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--save_every", type=int, default=100)
+    args = parser.parse_args()
     rng = jax.random.PRNGKey(20200823)
     model = rendering.NerfModel()
     variables = model.init(rng, rng, rendering.get_rays(0)["rays"])
@@ -80,8 +73,8 @@ def main():
     print(f"training {num_params} parameters from step {init_step}", flush=True)
 
     for step in range(init_step, args.steps):
-        lr = learning_rate_decay(step, args.lr_init, args.lr_final, args.steps)
-        if step in args.reset_steps:
+        lr = learning_rate_decay(step, args.steps)
+        if step in (6, 18):
             state = state.replace(optimizer=forget_moments(state.optimizer, "fine"))
         state, stats = train_step(model, rng, state, rendering.get_rays(step), lr)
         print(f"step {step} loss {stats['loss']:0.5f} psnr {stats['psnr']:0.2f}", flush=True)

@@ -1,11 +1,9 @@
-# Dicts, lists, queues, named tuples, iterators and comprehensions of optimizers.
+# Dicts, lists, named tuples and comprehensions of optimizers.
 import collections
-import itertools
-import queue
 from typing import Any, NamedTuple
 
 import jax
-from arrays import gradients, loss_of, parameters
+from arrays import gradients, parameters
 from flax import optim
 
 
@@ -30,45 +28,6 @@ def update(agent, number):
     actor = updated(agent.actor, number)
     averaged = jax.tree_multimap(lambda p, t: 0.5 * p + 0.5 * t, critic.target, agent.target)
     return agent._replace(actor=actor, critic=critic, target=averaged)
-
-
-def parameters_of(**several):
-    return {name: several[name].target for name in sorted(several)}
-
-
-def best_of(population):
-    """The two best of a population, which the best one has the last word in."""
-    ranked = sorted(population, key=lambda pair: pair[0])
-    best = min((optimizer for _, optimizer in ranked), key=lambda one: float(loss_of(one.target)))
-    return best, [one for _, one in ranked][:2] + [best]
-
-
-def gathered():
-    made = [optim.Momentum(rate).create(parameters()) for rate in (0.3, 0.2, 0.1)]
-    several = dict(zip(["a", "b", "c"], made))
-    waiting = queue.Queue()
-    past = collections.deque(maxlen=2)
-    for number in range(3):
-        for item in several.items():
-            waiting.put(item)
-        while not waiting.empty():
-            name, one = waiting.get()
-            several[name] = updated(one, number)
-        past.append(next(iter(several.values())))
-    by_loss = collections.defaultdict(list)
-    for one in several.values():
-        by_loss[float(loss_of(one.target)) > 3.0].append(one)
-    everyone = [*itertools.chain.from_iterable(by_loss.values())]
-    best, kept = best_of([(float(loss_of(one.target)), one) for one in everyone])
-    first, *rest = kept
-    return (
-        parameters_of(**several),
-        [one.target for one in past],
-        int(past.popleft().state.step),
-        best.target,
-        first.target,
-        [one.target for one in rest],
-    )
 
 
 def paired():
@@ -104,6 +63,5 @@ def run():
         agent.actor.target,
         agent.critic.target,
         agent.target,
-        gathered(),
         paired(),
     )
