@@ -22,13 +22,6 @@ SCRIPT = (ROOT / ".ci" / "run").read_text()
 PROJECT = read_toml((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = {path.name: path.read_text() for path in (GITHUB / "workflows").glob("*.yml")}
 FORMS = sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml"))
-YAML = [
-    *(GITHUB / "workflows").glob("*.yml"),
-    *FORMS,
-    GITHUB / "dependabot.yml",
-    ROOT / ".pre-commit-config.yaml",
-    ROOT / ".pre-commit-hooks.yaml",
-]
 
 # --- paths
 
@@ -46,7 +39,7 @@ def paths_in(text: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_paths_are_there(page: Path) -> None:
+def test_the_paths_are_there_and_links_lead_somewhere(page: Path) -> None:
     # What the set-up makes, and what is fetched, is not committed; workflows name one another.
     missing = {
         path
@@ -56,12 +49,8 @@ def test_the_paths_are_there(page: Path) -> None:
         and path not in WORKFLOWS
     }
     assert not missing
-
-
-def test_the_links_lead_somewhere() -> None:
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
-            assert (page.parent / target).exists(), target
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
 
 
 def section(heading: str) -> str:
@@ -98,8 +87,9 @@ def stages() -> list[str]:
     return listed.split()
 
 
-def test_each_stage_is_a_function() -> None:
+def test_each_stage_is_a_function_and_contributors_read_of_it() -> None:
     assert set(re.findall(r"^stage_(\w+)\(\)", SCRIPT, re.MULTILINE)) == set(stages())
+    assert re.findall(r"^\| `\.ci/run (\w+)` \|", CONTRIBUTING, re.MULTILINE) == stages()
 
 
 def test_what_stages_run_is_there() -> None:
@@ -114,10 +104,6 @@ def braces_expanded(word: str) -> list[str]:
     """What a shell makes of ``test_{a,b}.py``."""
     match = re.fullmatch(r"(.*)\{(.*)\}(.*)", word)
     return [f"{match[1]}{each}{match[3]}" for each in match[2].split(",")] if match else [word]
-
-
-def test_contributors_read_of_all_stages() -> None:
-    assert re.findall(r"^\| `\.ci/run (\w+)` \|", CONTRIBUTING, re.MULTILINE) == stages()
 
 
 def steps(text: str) -> Iterator[dict[str, Any]]:
@@ -149,11 +135,6 @@ def test_what_workflows_tell_a_stage_is_something_that_it_reads() -> None:
 
 
 # --- workflows
-
-
-@pytest.mark.parametrize("path", YAML, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_files_parse(path: Path) -> None:
-    assert isinstance(yaml.safe_load(path.read_text()), dict | list)
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -210,6 +191,7 @@ def test_only_what_was_tested_is_published() -> None:
 
 
 def test_commits_are_checked_by_the_versions_that_ci_has() -> None:
+    assert yaml.safe_load((GITHUB / "dependabot.yml").read_text())["updates"]
     pins = [each for each in PROJECT["optional-dependencies"]["dev"] if "==" in each]
     (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
     hooks = {hook["id"]: hook for hook in local["hooks"]}

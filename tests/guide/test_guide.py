@@ -18,6 +18,7 @@ from flax import serialization
 from flax.training.dynamic_scale import DynamicScale
 from flax.training.train_state import TrainState
 
+import flaxoptim_compat
 from flaxoptim_compat import cli, optim, transforms
 from tests.support.legacy_program_runs import CASES
 from tests.support.pages import blocks, text_of
@@ -99,18 +100,35 @@ def test_the_numbers_of_old_programs() -> None:
         assert re.search(rf"{words[count]}\b[^.]* in `tests/data/{folder}`", page), folder
 
 
+# --- the page of changes
+
+CHANGES = re.findall(r"^## (.*)$", (GUIDE / "changes.md").read_text(), re.MULTILINE)
+# The day of a release; without one, the version is still being written.
+RELEASE = re.compile(r"(\d+\.\d+\.\d+)( \(\d{4}-\d\d-\d\d\))?")
+
+
+def test_each_change_is_of_a_version_the_first_of_this_one_and_older_ones_are_released() -> None:
+    found = [RELEASE.fullmatch(heading) for heading in CHANGES]
+    assert all(found), CHANGES
+    assert all(each and each[2] for each in found[1:])
+    versions = [each[1] for each in found if each]
+    assert versions[0] == flaxoptim_compat.__version__
+    numbers = [tuple(map(int, version.split("."))) for version in versions]
+    assert numbers == sorted(set(numbers), reverse=True)
+
+
 # --- commands
 
 
-def commands() -> Iterator[Any]:
+def commands() -> Iterator[str]:
     for page in PAGES:
         for block in blocks(text_of(page), "sh"):
             for line in block.replace("\\\n", " ").splitlines():
                 if line.startswith("flaxoptim-compat "):
-                    yield pytest.param(line, id=line)
+                    yield line
 
 
-@pytest.mark.parametrize("line", dict.fromkeys(each.values[0] for each in commands()))
+@pytest.mark.parametrize("line", dict.fromkeys(commands()))
 def test_the_commands_exist_with_their_options(line: str) -> None:
     _, *words = shlex.split(line, comments=True)
     arguments = cli._parser().parse_args(words)

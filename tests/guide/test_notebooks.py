@@ -35,8 +35,8 @@ PROJECT = read_toml((ROOT / "pyproject.toml").read_text())["project"]
 LIMIT = 120
 
 
-def read(path: Path) -> Any:
-    return nbformat.reads(path.read_text(), as_version=nbformat.NO_CONVERT)
+def read_notebook(content: str) -> Any:
+    return nbformat.reads(content, as_version=nbformat.NO_CONVERT)
 
 
 def outputs(notebook: Any) -> list[Any]:
@@ -75,34 +75,36 @@ def test_an_error_in_a_cell_is_one(tmp_path: Path) -> None:
         notebooks.executed(of_cells(cell), tmp_path)
 
 
-def test_what_differs_from_run_to_run_is_not_kept(tmp_path: Path) -> None:
-    source = "import os, sys\nprint(os.getcwd(), '\\x1b[1mbold\\x1b[0m')\n!echo 1"
+def test_what_differs_from_run_to_run_is_not_kept_but_a_warning_is(tmp_path: Path) -> None:
+    source = "import os, sys, warnings\nprint(os.getcwd(), '\\x1b[1mbold\\x1b[0m')\n!echo 1"
     cell = nbformat.v4.new_code_cell(source, id="one", metadata={"collapsed": True, "tags": ["a"]})
-    (found,) = nbformat.reads(
-        notebooks.executed(of_cells(cell), tmp_path).decode(), as_version=4
-    ).cells
+    warning = nbformat.v4.new_code_cell("warnings.warn('x')", id="two")
+    content = notebooks.executed(of_cells(cell, warning), tmp_path)
+    found, _ = read_notebook(content.decode()).cells
     assert found.outputs[0].text == "/content bold\n1\n"
     assert found.id == "one" and found.metadata == {"tags": ["a"]}
-
-
-def test_a_warning_is_a_difference(tmp_path: Path) -> None:
-    def with_(source: str, folder: str) -> object:
-        (tmp_path / folder).mkdir()
-        cell = nbformat.v4.new_code_cell(source, id="one")
-        content = notebooks.executed(of_cells(cell), tmp_path / folder)
-        notebook: Any = notebooks.comparable(content)
-        return notebook.cells[0].outputs
-
-    assert with_("import warnings", "a") != with_("import warnings\nwarnings.warn('x')", "b")
+    notebook: Any = notebooks.comparable(content)
+    assert notebook.cells[1].outputs != []
 
 
 @pytest.mark.parametrize("path", NAMED)
-def test_a_notebook_begins_with_its_heading_and_the_installation(path: Path) -> None:
-    heading, install, *others = read(path).cells
+def test_a_notebook_has_headings_the_installation_and_its_outputs(path: Path) -> None:
+    notebook = read_notebook(path.read_text())
+    nbformat.validate(notebook)
+    heading, install, *others = notebook.cells
     assert heading.cell_type == "markdown" and heading.source.startswith("# ")
     assert install.metadata.tags == ["skip-execution"]
-    assert install.source == read(PATHS[0]).cells[1].source
+    assert install.source == read_notebook(PATHS[0].read_text()).cells[1].source
     assert [cell for cell in others if "tags" in cell.metadata] == []
+    # Headings go down step by step.
+    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    levels = [len(each) for each in re.findall(r"^(#+) ", "\n".join(texts), re.MULTILINE)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+    executed = [cell for cell in others if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in executed] == list(range(1, len(executed) + 1))
+    assert not any(output.output_type == "error" for output in outputs(notebook))
+    assert path.stat().st_size < 300_000
 
 
 # Each starts a kernel of Jupyter. The cell is the same in all notebooks.
@@ -111,7 +113,7 @@ def test_a_notebook_begins_with_its_heading_and_the_installation(path: Path) -> 
 def test_the_installation_is_of_the_clone_or_of_the_index(
     path: Path, is_clone: bool, tmp_path: Path
 ) -> None:
-    source = read(path).cells[1].source
+    source = read_notebook(path.read_text()).cells[1].source
     assert (path.parent / "../..").resolve() == ROOT and '"../.."' in source
     if is_clone:
         (tmp_path / PROJECT["name"]).mkdir()
@@ -119,7 +121,7 @@ def test_the_installation_is_of_the_clone_or_of_the_index(
     folder = tmp_path / "notebooks"
     folder.mkdir()
     content = notebooks.executed(of_cells(pip, nbformat.v4.new_code_cell(source)), folder)
-    (output,) = outputs(nbformat.reads(content.decode(), as_version=4))
+    (output,) = outputs(read_notebook(content.decode()))
     (wanted,) = re.findall(r'^install -q "([^"]+)"$', output.text)
     requirement = Requirement(wanted.replace(str(tmp_path.resolve()), PROJECT["name"]))
     assert (str(tmp_path.resolve()) in wanted) == is_clone
@@ -128,26 +130,8 @@ def test_the_installation_is_of_the_clone_or_of_the_index(
 
 
 @pytest.mark.parametrize("path", NAMED)
-def test_headings_go_down_step_by_step(path: Path) -> None:
-    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
-    levels = [len(each) for each in re.findall(r"^(#+) ", "\n".join(texts), re.MULTILINE)]
-    assert levels[0] == 1 and levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
-
-
-@pytest.mark.parametrize("path", NAMED)
-def test_a_notebook_carries_its_outputs(path: Path) -> None:
-    notebook = read(path)
-    nbformat.validate(notebook)
-    _, *executed = (cell for cell in notebook.cells if cell.cell_type == "code")
-    assert [cell.execution_count for cell in executed] == list(range(1, len(executed) + 1))
-    assert not any(output.output_type == "error" for output in outputs(notebook))
-    assert path.stat().st_size < 300_000
-
-
-@pytest.mark.parametrize("path", NAMED)
 def test_the_pictures_can_be_seen_and_heard(path: Path) -> None:
-    notebook = read(path)
+    notebook = read_notebook(path.read_text())
     for picture in pictures(notebook):
         shown = Image.open(io.BytesIO(picture)).convert("L")
         low, high = shown.getextrema()

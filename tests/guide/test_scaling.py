@@ -8,15 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.support import compiling, sharded_launch
+from tests.support.pages import blocks
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 
 GUIDE = (ROOT / "migration_guide" / "scaling.md").read_text()
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-
 
 # Runs the files that are its arguments, and compares what the first two end on.
 ALL_OF_THEM = """
@@ -40,7 +36,7 @@ for name, param in after["optimizer"].target.items():
 @pytest.mark.exhaustive
 def test_the_programs_run_and_the_first_two_end_on_the_same_parameters(tmp_path: Path) -> None:
     paths = []
-    for number, code in enumerate(blocks("python")):
+    for number, code in enumerate(blocks(GUIDE, "python")):
         paths.append(tmp_path / f"{number}.py")
         paths[-1].write_text(code)
     variables = {**compiling.variables(devices=8), "PYTHONPATH": str(ROOT)}
@@ -49,7 +45,7 @@ def test_the_programs_run_and_the_first_two_end_on_the_same_parameters(tmp_path:
 
 @pytest.mark.exhaustive
 def test_the_program_for_several_machines_runs_on_two_processes(tmp_path: Path) -> None:
-    (code,) = blocks("py")
+    (code,) = blocks(GUIDE, "py")
     (tmp_path / "train.py").write_text(code)
     text = sharded_launch.run_together(
         tmp_path / "train.py", ["{address}", "{number}"], tmp_path, seconds=240

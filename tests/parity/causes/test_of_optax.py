@@ -10,7 +10,6 @@ import pytest
 from flaxoptim_compat import optim, to_optax
 from flaxoptim_compat.parity import compare
 from flaxoptim_compat.parity.causes.of_optax import definition_of
-from tests.support.options import exhaustive
 from tests.support.planted_mistakes import GRADS, KERNEL
 from tests.support.side_by_side import assert_same
 
@@ -91,16 +90,3 @@ def test_the_cause(first: Any, second: Any, key: str, says: str) -> None:
     report = compare(first, second, KERNEL, GRADS[id(KERNEL)])
     assert [cause.key for cause in report.causes] == [key]
     assert report.causes[0].summary.startswith(says)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (optax.adam(RATE), optax.adam(RATE, b1=0.91)),
-        pytest.param(optax.lion(RATE), optax.adam(RATE), marks=exhaustive),
-    ],
-    ids=["beta", "lion"],
-)
-def test_no_cause(first: Any, second: Any) -> None:
-    report = compare(first, second, KERNEL, GRADS[id(KERNEL)])
-    assert not report.equal and report.causes == ()

@@ -102,6 +102,7 @@ def test_a_copy_of_it_runs_alone(tmp_path: Path) -> None:
 
 
 def test_both_forms_record_the_optimizer_of_this_package() -> None:
+    before = optim.Optimizer.apply_gradient
     a = record("adam.py:yields", "--steps", "4")
     b = record("adam.py:step", "--steps", "4")
     for recording in (a, b):
@@ -109,17 +110,12 @@ def test_both_forms_record_the_optimizer_of_this_package() -> None:
         assert recording.definition["module"] == "flaxoptim_compat.optim.adam"
         assert list(recording.start_moments) == ["grad_ema", "grad_sq_ema"]
         assert recording.overrides["learning_rate"].tolist() == [0.1 * 0.9**i for i in range(4)]
+    # Listening leaves nothing behind.
+    assert optim.Optimizer.apply_gradient is before
+    assert not jax.config.jax_disable_jit and str(FOLDER) not in sys.path
     last = a.params_after(3)["dense"]["kernel"], b.params_after(3)["dense"]["kernel"]
     # One is compiled and the other is not: each of four updates rounds a few times.
     np.testing.assert_allclose(*last, rtol=1e-5)
-
-
-def test_listening_leaves_nothing_behind() -> None:
-    before = optim.Optimizer.apply_gradient
-    record("adam.py:step", "--steps", "1")
-    assert optim.Optimizer.apply_gradient is before
-    assert not jax.config.jax_disable_jit
-    assert str(FOLDER) not in sys.path
 
 
 def test_it_follows_one_optimizer_of_several(capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,9 +127,7 @@ def test_it_follows_one_optimizer_of_several(capsys: pytest.CaptureFixture[str])
     before = [first.params["w"][0], *(first.params_after(i)["w"][0] for i in range(3))]
     factors = [g / w**2 for g, w in zip(gradients, before, strict=True)]
     np.testing.assert_allclose(factors, [1.5, 0.75, 1.5, 0.75], rtol=1e-6)
-
-
-def test_another_optimizer_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    # Another one can be chosen.
     third = record("two_optimizers.py:step", "--steps", "2", "--call", "3")
     assert third.definition["class"] == "Adam"
     assert third.gradients(0)["w"].tolist() == [3.0, 3.0, 3.0]
@@ -155,18 +149,12 @@ def test_any_tree_of_parameters() -> None:
     bare = record("parts.py:bare", "--steps", "2")
     assert isinstance(bare.params, np.ndarray) and bare.names == [""]
     assert bare.gradients(1).shape == bare.moments_after(1)["momentum"][0].shape == (3,)
-
-
-def test_a_tuple_of_parameters_is_not_taken_for_a_step() -> None:
-    recording = record(
-        """
-        def run():
-            yield (np.ones(2), np.ones(3)), (np.ones(2), np.ones(3))
-            yield (np.zeros(2), np.zeros(3))
-        """
-    )
-    assert recording.steps == 1
-    assert [leaf.tolist() for leaf in recording.params_after(0)] == [[0.0] * 2, [0.0] * 3]
+    pair = "(np.{0}(2), np.{0}(3))"
+    ones, zeros = pair.format("ones"), pair.format("zeros")
+    # A tuple of parameters is not taken for a step.
+    tuples = record(f"\ndef run():\n    yield {ones}, {ones}\n    yield {zeros}\n")
+    assert tuples.steps == 1
+    assert [leaf.tolist() for leaf in tuples.params_after(0)] == [[0.0] * 2, [0.0] * 3]
 
 
 def test_gradients_without_a_result_are_left_out(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,13 +183,13 @@ def test_dtypes_that_numpy_lacks(dtype: str) -> None:
             yield jnp.asarray(values * 2, jnp.{dtype})
         """
     )
-    expected = jax.numpy.arange(-2, 3) * 0.75
-    for found, factor in (
-        (recording.params, 1),
-        (recording.gradients(0), -1),
-        (recording.params_after(0), 2),
-    ):
-        wanted = np.asarray((expected * factor).astype(dtype))
+    found_by_factor = {
+        1: recording.params,
+        -1: recording.gradients(0),
+        2: recording.params_after(0),
+    }
+    for factor, found in found_by_factor.items():
+        wanted = np.asarray((jax.numpy.arange(-2, 3) * 0.75 * factor).astype(dtype))
         assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
 
 

@@ -24,27 +24,14 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_there_has_to_be_such_a_call() -> None:
+def test_there_has_to_be_such_a_call_of_an_optimizer_that_is_not_replicated() -> None:
     said = refused("two_optimizers.py:step", "--call", "4")
     assert "--call 4: step 0 called apply_gradient only 3 times." in said
-
-
-def test_replicated_optimizers_are_not_recorded_as_they_are() -> None:
     inside = refused("pmapped.py:step")
     assert "state.step is traced" in inside and "yield optimizer, gradients" in inside
     outside = refused("pmapped.py:replicated")
     assert "state.step has shape (8,): this optimizer is replicated" in outside
     assert "jax_utils.unreplicate(optimizer)" in outside
-
-
-def test_gradients_of_every_device_do_not_fit() -> None:
-    said = refused(
-        """
-        def run():
-            yield {"w": np.ones(3)}, {"w": np.ones((4, 3))}
-        """
-    )
-    assert "The gradient of w has shape (4, 3), the parameter (3,)." in said
 
 
 PARAMS = """
@@ -65,6 +52,10 @@ PARAMS = """
         ("def run(): yield w, {'b': 0}", "The gradients do not fit the parameters: they lack w."),
         ("def run(): yield w, {**w, 'b': 0}", "they have b."),
         ("def run(): yield w, None", "The gradient of w is None, which is no array"),
+        (
+            "def run(): yield w, {'w': np.ones((4, 2))}",
+            "The gradient of w has shape (4, 2), the parameter (2,).",
+        ),
         ("def run(): yield {'w': 'text'}, w", "The parameter w is 'text', which is no array"),
         ("def run(): yield {1: 0, 'w': 0}, w", "Names in a tree must be all texts or all integers"),
         ("def run(): yield {None: 0}, w", "Names in a tree must be all texts or all integers"),
@@ -82,20 +73,45 @@ def test_what_cannot_be_recorded_is_said(program: str, said: str) -> None:
     assert said in message and message.endswith("Nothing was recorded.\n")
 
 
-def test_parameters_that_change_between_updates_are_noticed() -> None:
-    source = """
-        optimizer = optim.Momentum(0.1).create({"w": jnp.ones(2)})
+# Programs of which the recorder calls a function for each step, by what is in that.
+STEPS = """
+    optimizer = optim.Momentum(0.1).create({"w": jnp.ones(2)})
 
-        def run(i):
-            global optimizer
-            KEEP optimizer.apply_gradient({"w": jnp.ones(2)})
-    """
-    clipped = (
-        f"{source}        optimizer = jax.tree_util.tree_map(lambda leaf: leaf * 2, optimizer)\n"
-    )
-    for program in (source.replace("KEEP", "_ ="), clipped.replace("KEEP", "optimizer =")):
-        said = refused(program)
-        assert "Step 1 called apply_gradient, but not on the parameters that the last" in said
+    def run(i):
+        global optimizer
+"""
+GIVEN = '({"w": jnp.ones(2)}'
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (
+            f"optimizer.apply_gradient{GIVEN})",
+            "Step 1 called apply_gradient, but not on the parameters that the last",
+        ),
+        (
+            f"optimizer = optimizer.apply_gradient{GIVEN})\n"
+            "optimizer = jax.tree_util.tree_map(lambda leaf: leaf * 2, optimizer)",
+            "Step 1 called apply_gradient, but not on the parameters that the last",
+        ),
+        (f"optimizer.apply_gradient{GIVEN}, no_such_rate=1)", 'program.py", line 8, in run'),
+        # It is not swallowed by the program.
+        (
+            "try:\n"
+            '    jax.vmap(lambda g: optimizer.apply_gradient({"w": g}))(jnp.ones((3, 2)))\n'
+            "except Exception:\n"
+            '    print("never mind")',
+            "The gradient of w is traced",
+        ),
+    ],
+    ids=["forgotten", "changed", "an error in the step", "traced"],
+)
+def test_what_a_step_may_not_do(step: str, said: str) -> None:
+    message = refused(textwrap.dedent(STEPS) + textwrap.indent(step, "    ") + "\n")
+    assert said in message
+    assert ("no_such_rate" in message) == ("no_such_rate" in step)
+    assert "traced" not in said or message.startswith(said)
 
 
 def test_an_error_of_the_program_is_shown_from_its_own_line_on() -> None:
@@ -114,33 +130,6 @@ def test_an_error_of_the_program_is_shown_from_its_own_line_on() -> None:
     assert lines[1].endswith('program.py", line 9, in run')
     assert lines[-2:] == ["KeyError: 'forgotten'", "The program failed. Nothing was recorded."]
     assert "recorder.py" not in said
-
-
-def test_an_error_in_a_step_is_shown_through_the_listener() -> None:
-    said = refused(
-        """
-        optimizer = optim.Momentum(0.1).create({"w": jnp.ones(2)})
-
-        def run(i):
-            optimizer.apply_gradient({"w": jnp.ones(2)}, no_such_rate=1)
-        """
-    )
-    assert 'program.py", line 7, in run' in said and "no_such_rate" in said
-
-
-def test_a_message_of_the_recorder_is_not_swallowed_by_the_program() -> None:
-    said = refused(
-        """
-        optimizer = optim.Momentum(0.1).create({"w": jnp.ones(2)})
-
-        def run(i):
-            try:
-                jax.vmap(lambda g: optimizer.apply_gradient({"w": g}))(jnp.ones((3, 2)))
-            except Exception:
-                print("never mind")
-        """
-    )
-    assert said.startswith("The gradient of w is traced")
 
 
 INTERRUPTED = """

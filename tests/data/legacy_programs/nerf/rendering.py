@@ -39,7 +39,7 @@ class NerfModel(nn.Module):
 
 def volumetric_rendering(raw_rgb, raw_sigma):
     alpha = 1.0 - jnp.exp(-nn.softplus(raw_sigma) * (FAR - NEAR) / NUM_SAMPLES)
-    passed = jnp.cumprod(1.0 - alpha + 1e-10, axis=-1)
+    passed = jnp.cumprod(1.0 - alpha, axis=-1) / (1.0 - alpha)
     return jnp.sum((alpha * passed)[..., None] * nn.sigmoid(raw_rgb), axis=-2)
 
 

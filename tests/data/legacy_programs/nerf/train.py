@@ -18,7 +18,7 @@ class TrainState:
     optimizer: flax.optim.Optimizer
 
 
-def learning_rate_decay(step, max_steps, lr_init=2e-2, lr_final=4e-3):
+def learning_rate_decay(step, max_steps, lr_init=1e-2, lr_final=2e-3):
     t = np.clip(step / max_steps, 0, 1)
     return np.exp(np.log(lr_init) * (1 - t) + np.log(lr_final) * t)
 
