@@ -51,12 +51,7 @@ def test_the_tolerance(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ["--steps", "3", OLD, NEW],
-        [OLD, "--steps", "3", NEW],
-        [OLD, NEW, "--steps=3"],
-        ["--steps", "9", OLD, NEW, "--steps", "3"],
-    ],
+    [[OLD, "--steps", "3", NEW], ["--steps", "9", OLD, NEW, "--steps=3"]],
 )
 def test_options_stand_anywhere(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parity", *words, "--params", SMALL]) == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,13 +41,3 @@ def darkness(png: bytes) -> np.ndarray[Any, Any]:
     blocks = pixels[: rows * BLOCK, : columns * BLOCK].reshape(rows, BLOCK, columns, BLOCK)
     found: np.ndarray[Any, Any] = blocks.mean((1, 3))
     return found
-
-
-def test_another_picture_is_told_from_it(tmp_path: Path) -> None:
-    committed = pictures.PARITY.read_bytes()
-    image = Image.open(io.BytesIO(committed)).convert("RGB")
-    moved = io.BytesIO()
-    # As if there were one more line at the top.
-    image.transform(image.size, Image.Transform.AFFINE, (1, 0, 0, 0, 1, -30)).save(moved, "png")
-    found = np.corrcoef(darkness(moved.getvalue()).ravel(), darkness(committed).ravel())[0, 1]
-    assert found < 0.7

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from tests.benchmarks import __main__ as command
-from tests.benchmarks import compilations, memory, page, timing, words
+from tests.benchmarks import compilations, memory, page, words
 from tests.benchmarks.checkpoints import CONVERTED
 from tests.benchmarks.measurement import Bar, Effort, Measurement, Spread
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.recording import Recording
-from tests.benchmarks.rows import ROWS
 from tests.benchmarks.subjects import (
     BY_HAND,
     DEFINITIONS,
@@ -67,17 +64,6 @@ def test_the_three_do_the_same_arithmetic(optimizer: str) -> None:
 # --- how
 
 
-def test_a_loop_goes_on_from_where_it_ended() -> None:
-    optimizer = subjects("Momentum")[OURS]
-    loop = timing.Loop(optimizer.step, optimizer.create({"w": jnp.ones(3)}), {"w": jnp.ones(3)})
-    loop()
-    again = optimizer.create({"w": jnp.ones(3)})
-    for _ in range(2):
-        again = optimizer.step(again, {"w": jnp.ones(3)})
-    assert_same(loop(), again.target)
-    assert timing.Loop(lambda state, by: [state[0] + by], [1], 2)() == [3]
-
-
 # Every run counts compilations of steps beside what compiles them.
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("genuine")
@@ -100,14 +86,11 @@ def test_the_largest_array_in_compiled_code() -> None:
 # --- numbers
 
 
-def test_a_spread_is_a_median_with_quartiles() -> None:
+def test_ratios_are_those_of_each_round_and_a_spread_is_a_median_with_quartiles() -> None:
     assert Spread.of([5, 1, 2, 4, 3]) == Spread(3, 2, 4)
     assert Spread.of([3, 1, 2]) == Spread(2, 1, 3)
     assert Spread.of([7]) == Spread(7, 7, 7)
     assert Spread.of([1, 1, math.inf, math.inf, math.inf]) == Spread(math.inf, 1, math.inf)
-
-
-def test_ratios_are_those_of_each_round() -> None:
     # The machine slows down by a factor of 100; ours takes half as long in every round.
     assert row([1, 100], [2, 200]).ratio(HALF) == Spread(0.5, 0.5, 0.5)
     with pytest.raises(ValueError, match="longer"):
@@ -198,28 +181,6 @@ def test_a_recording_is_saved_whole(tmp_path: Path) -> None:
     ]
     loaded.save(path)
     assert Recording.load(path) == loaded
-
-
-# --- the command
-
-
-def test_the_command_measures_what_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def measured(name: str, effort: Effort) -> Iterator[Measurement]:
-        effort.report("now")
-        yield row([1], [1], setting=f"{name}, {effort.quick}")
-
-    monkeypatch.setattr(command, "measured", measured)
-    path = tmp_path / "out.json"
-    command.main(["memory", "dispatch", "memory", "--quick", "--json", str(path)])
-    printed = capsys.readouterr()
-    settings = [each.setting for each in Recording.load(path).rows]
-    assert settings == ["memory, True", "dispatch, True"]
-    assert f"jax {jax.__version__}" in printed.out and "measured quickly" in printed.out
-    assert "memory: now" in printed.err and "dispatch: now" in printed.err
-    command.main([])
-    assert capsys.readouterr().out.count("adding") == len(ROWS)
 
 
 # --- the pages
