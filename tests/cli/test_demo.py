@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -20,6 +21,8 @@ from tests.support import compiling
 from tests.support.pages import blocks
 from tests.support.places import GUIDE
 from tests.support.processes import compat
+
+pytestmark = pytest.mark.usefixtures("folder_of_its_own")
 
 
 @pytest.fixture(scope="module")
@@ -99,44 +102,36 @@ def test_the_guide_and_the_notebook_go_the_same_way(done: tuple[str, Path]) -> N
     assert [line[1:] for line in typed] == shown[1:]
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def test_what_is_there_stays_and_what_cannot_be_written_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path("flaxoptim_demo")
 
+    def mkdir(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
 
-def test_what_is_there_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "flaxoptim_demo").mkdir()
-    (here / "flaxoptim_demo" / "train.py").write_text("mine")
+    folder.write_text("mine")
+    assert main(["demo"]) == 2
+    assert "The folder flaxoptim_demo cannot be written: Not a" in capsys.readouterr().err
+    folder.unlink()
+    folder.mkdir()
+    (folder / "train.py").write_text("mine")
     assert main(["demo"]) == 2
     assert capsys.readouterr().err == (
         "flaxoptim-compat: The folder flaxoptim_demo is not empty: remove it, or start in another"
         " folder.\n"
     )
-    assert [path.name for path in here.rglob("*.*")] == ["train.py"]
-
-
-def test_a_file_in_its_place_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "flaxoptim_demo").write_text("mine")
-    assert main(["demo"]) == 2
-    assert "The folder flaxoptim_demo cannot be written: Not a" in capsys.readouterr().err
-
-
-def test_a_folder_that_cannot_be_written(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def mkdir(*_: Any, **__: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
+    (folder / "train.py").rename("train.py")
     monkeypatch.setattr(Path, "mkdir", mkdir)
     assert main(["demo"]) == 2
     assert "The folder flaxoptim_demo cannot be written: Permission" in capsys.readouterr().err
+    assert sorted(path.name for path in Path().rglob("*")) == ["flaxoptim_demo", "train.py"]
 
 
 def test_a_command_that_ends_otherwise_ends_the_demo(
-    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = here / "program.txt"
+    program = Path("program.txt").resolve()
     program.write_text("import sys; print('serves itself'); print('why', file=sys.stderr)")
     monkeypatch.setattr(demo_steps, "PROGRAM", program)
     assert main(["demo"]) == 1
@@ -146,11 +141,11 @@ def test_a_command_that_ends_otherwise_ends_the_demo(
 
 
 def test_other_bits_are_seen_and_without_matplotlib_nothing_is_drawn(
-    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     for name, losses in (("old_run", [3.0, 2.0, 1.0]), ("new_run", [2.0, 1.0000001])):
-        run = here / "flaxoptim_demo" / name
+        run = Path("flaxoptim_demo", name)
         run.mkdir(parents=True)
         np.save(run / "losses.npy", np.asarray(losses, np.float32))
         (run / "params.msgpack").write_bytes(b"same")
@@ -184,14 +179,7 @@ def test_stopped_it_leaves_no_process_behind(tmp_path: Path) -> None:
     )
     # What was killed is gone once the system has taken note of it.
     end = time.monotonic() + 30
-    while has_processes(process.pid):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def has_processes(group: int) -> bool:
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    with contextlib.suppress(ProcessLookupError):
+        while os.killpg(process.pid, 0) is None:
+            assert time.monotonic() < end
+            time.sleep(0.05)
