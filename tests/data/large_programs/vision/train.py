@@ -7,37 +7,23 @@ import numpy as np
 from flax import jax_utils
 from flax.training import common_utils
 
-from vision import lr_schedule, models, optimizers, trainer
+from vision import models, optimizers, trainer
 from vision import state as state_lib
-from vision.metrics import Average
 
-DEFAULTS = {
-    "model": "plain",
-    "optimizer": "momentum",
-    "factors": "constant * linear_warmup * cosine_decay",
-    "base": 0.05,
-    "warmup": 2,
-    "total": 8,
-    "l2": 1e-4,
-    "weight_decay": 1e-3,
-    "ema": False,
-}
+DEFAULTS = {"optimizer": "momentum", "base": 0.05, "weight_decay": 1e-3, "ema": False}
 EXPERIMENTS = {
-    "resnet": {"model": "resnet", "optimizer": "decayed", "label_smoothing": 0.1},
+    "decayed": {"optimizer": "decayed"},
     "ema": {"ema": True, "max_grad_norm": 0.5},
-    "lars": {"optimizer": "lars", "factors": "constant * decay_every", "base": 1.0},
+    "lars": {"optimizer": "lars", "base": 1.0},
 }
 
 
-class Images:
-    def __init__(self, num_classes=3, size=6):
-        self.templates = np.random.RandomState(7).normal(size=(num_classes, size, size, 3))
-
-    def batch(self, step, size=8):
-        rng = np.random.RandomState(step)
-        label = rng.randint(len(self.templates), size=size)
-        image = self.templates[label] + rng.normal(scale=0.4, size=(size, 6, 6, 3))
-        return common_utils.shard({"image": image.astype(np.float32), "label": label})
+def get_batch(step, size=8):
+    templates = np.random.RandomState(7).normal(size=(3, 6, 6, 3))
+    rng = np.random.RandomState(step)
+    label = rng.randint(len(templates), size=size)
+    image = templates[label] + rng.normal(scale=0.4, size=(size, 6, 6, 3))
+    return common_utils.shard({"image": image.astype(np.float32), "label": label})
 
 
 def init_state(flax_module, hparams, rng):
@@ -55,8 +41,7 @@ def init_state(flax_module, hparams, rng):
 
 
 def train(hparams, workdir, steps, init_from=None):
-    data = Images()
-    flax_module = models.get_model(hparams["model"])
+    flax_module = models.ConvNet()
     train_state = init_state(flax_module, hparams, jax.random.PRNGKey(0))
     if init_from is not None:
         params = state_lib.pretrained_params(init_from, train_state)
@@ -67,12 +52,11 @@ def train(hparams, workdir, steps, init_from=None):
     assert start_step == int(train_state.optimizer.state.step)
     train_state = jax_utils.replicate(train_state)
 
-    learning_rate_fn = lr_schedule.create_learning_rate_fn(hparams)
-    train_step = trainer.pmapped(trainer.train_step, flax_module, learning_rate_fn, hparams)
+    train_step = trainer.pmapped(trainer.train_step, flax_module, hparams)
     eval_step = trainer.pmapped(trainer.eval_step, flax_module)
     history = []
     for step in range(start_step, start_step + steps):
-        train_state, metrics = train_step(train_state, data.batch(step))
+        train_state, metrics = train_step(train_state, get_batch(step))
         metrics = jax.tree_map(lambda x: float(x[0]), metrics)
         history.append(metrics["loss"])
         print("step %d loss %.5f rate %.4f" % (step, metrics["loss"], metrics["learning_rate"]))
@@ -80,14 +64,10 @@ def train(hparams, workdir, steps, init_from=None):
             state_lib.save_checkpoint(workdir, train_state)
 
     train_state = state_lib.sync_batch_stats(train_state)
-    average = Average()
-    for step in range(2):
-        metrics = eval_step(train_state, data.batch(1000 + step))
-        average = average.update(metrics["loss"][0])
+    metrics = eval_step(train_state, get_batch(1000))
     train_state = jax_utils.unreplicate(train_state)
-    best_loss = min(float(train_state.best_loss), average.compute())
-    train_state = train_state.replace(best_loss=best_loss)
-    return train_state, history
+    best_loss = min(float(train_state.best_loss), float(metrics["loss"][0]))
+    return train_state.replace(best_loss=best_loss), history
 
 
 def summary(train_state, history):

@@ -3,13 +3,14 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from vision import metrics as metrics_lib
+from vision.models import cross_entropy
 from vision.state import TrainState
 
 
-def l2_penalty(params, rate):
-    kernels = [x for x in jax.tree_leaves(params) if x.ndim > 1]
-    return rate * 0.5 * sum(jnp.sum(x**2) for x in kernels)
+def learning_rate_fn(base, step, warmup=2, total=8):
+    progress = jnp.clip((step - warmup) / (total - warmup), 0.0, 1.0)
+    warm = jnp.minimum(1.0, (step + 1) / warmup)
+    return base * warm * 0.5 * (1.0 + jnp.cos(jnp.pi * progress))
 
 
 def clip_by_global_norm(grads, max_norm):
@@ -18,31 +19,27 @@ def clip_by_global_norm(grads, max_norm):
     return jax.tree_map(lambda g: g * scale, grads), norm
 
 
-def train_step(flax_module, learning_rate_fn, hparams, train_state: TrainState, batch):
+def train_step(flax_module, hparams, train_state: TrainState, batch):
     rng, dropout_rng = jax.random.split(train_state.rng)
     dropout_rng = jax.random.fold_in(dropout_rng, jax.lax.axis_index("batch"))
 
     def training_loss_fn(params):
-        variables = {"params": params, **train_state.model_state}
         logits, new_model_state = flax_module.apply(
-            variables,
+            {"params": params, **train_state.model_state},
             batch["image"],
             train=True,
             mutable=["batch_stats"],
             rngs={"dropout": dropout_rng},
         )
-        loss = metrics_lib.cross_entropy(
-            logits, batch["label"], label_smoothing=hparams.get("label_smoothing", 0.0)
-        )
-        return loss + l2_penalty(params, hparams["l2"]), (new_model_state, logits)
+        return cross_entropy(logits, batch["label"]), new_model_state
 
     optimizer = train_state.optimizer
     grad_fn = jax.value_and_grad(training_loss_fn, has_aux=True)
-    (_, (new_model_state, logits)), grad = grad_fn(optimizer.target)
-    grad = jax.lax.pmean(grad, axis_name="batch")
+    (loss, new_model_state), grad = grad_fn(optimizer.target)
+    loss, grad = jax.lax.pmean((loss, grad), axis_name="batch")
     if hparams.get("max_grad_norm"):
         grad, _ = clip_by_global_norm(grad, hparams["max_grad_norm"])
-    lr = learning_rate_fn(train_state.global_step)
+    lr = learning_rate_fn(hparams["base"], train_state.global_step)
     new_optimizer = optimizer.apply_gradient(grad, learning_rate=lr)
 
     ema_params = train_state.ema_params
@@ -57,9 +54,7 @@ def train_step(flax_module, learning_rate_fn, hparams, train_state: TrainState, 
         rng=rng,
         ema_params=ema_params,
     )
-    step_metrics = metrics_lib.compute_metrics(logits, batch["label"])
-    step_metrics["learning_rate"] = lr
-    return new_train_state, step_metrics
+    return new_train_state, {"loss": loss, "learning_rate": lr}
 
 
 def eval_step(flax_module, train_state: TrainState, batch):
@@ -67,7 +62,7 @@ def eval_step(flax_module, train_state: TrainState, batch):
     params = train_state.optimizer.target if ema_params is None else ema_params
     variables = {"params": params, **train_state.model_state}
     logits = flax_module.apply(variables, batch["image"], train=False, mutable=False)
-    return metrics_lib.compute_metrics(logits, batch["label"])
+    return jax.lax.pmean({"loss": cross_entropy(logits, batch["label"])}, "batch")
 
 
 def pmapped(step_fn, *args, **kwargs):
