@@ -47,15 +47,6 @@ def test_record_and_replay(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parity", "--params", "run.npz", OLD, "--steps", "2"]) == 0
 
 
-def test_record_of_a_served_program_with_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("train.py").write_text(TRAIN.replace("np.full", "np.ful"))
-    assert main(["parity", "record", "run.npz", "train.py:train"]) == 2
-    assert "Nothing was recorded." in capsys.readouterr().err
-    assert not Path("run.npz").exists()
-    assert main(["parity", "replay", "run.npz", NEW]) == 2
-    assert "run.npz" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("word", ["--all", "survey"])
 def test_all(
     word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import yaml
 
 from flaxoptim_compat.cli import SUBCOMMANDS, main
 from flaxoptim_compat.migrate.formats.as_text import LEGEND
-from flaxoptim_compat.migrate.program import loading
 from tests.support.places import ROOT
 from tests.support.processes import output_of, start
 
@@ -144,19 +142,6 @@ def test_gin_files(scan: Scan, tmp_path: Path) -> None:
     assert lines[3].startswith("1 file parsed, 1 without names that are gone, 0 not read")
 
 
-def test_names_that_come_from_another_file(scan: Scan) -> None:
-    status, lines, _ = scan(
-        "--format",
-        "concise",
-        lib__common="from flax import optim\n",
-        lib__again="from .common import optim as o\n",
-        use="from lib import again\nx = again.o.Adam\n",
-    )
-    assert status == 1
-    found = [line.partition(" [")[0] for line in lines]
-    assert "use.py:2:5: FOC110" in found
-
-
 def test_many_files_in_order_of_which_none_is_run(scan: Scan, tmp_path: Path) -> None:
     # They are read in several processes, started in this folder.
     evil = "import pathlib\npathlib.Path('ran').touch()\nimport jax\n"
@@ -195,18 +180,6 @@ assert not heavy, heavy
 def test_it_imports_neither_jax_nor_flax(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(f"from flax import optim\noptim.Adam(0.1)\n{MAP}")
     output_of(["-c", IMPORTS_NOTHING], tmp_path, {"PYTHONPATH": str(ROOT)})
-
-
-def test_files_that_name_nothing_are_not_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(20):
-        (tmp_path / f"f{number}.py").write_text("import numpy\n\nmodel = numpy.zeros(3)\n")
-    (tmp_path / "one.py").write_text(MAP)
-    texts: list[str] = []
-    monkeypatch.setattr(loading, "parse", lambda text: texts.append(text) or ast.parse(text))
-    assert main(["scan", str(tmp_path)]) == 1
-    assert texts == [MAP]
 
 
 def test_hooks_for_pre_commit() -> None:
