@@ -162,20 +162,6 @@ def test_nothing_to_do(rewrite: Rewrite) -> None:
     assert rewrite(a="x = 1\n").output == ""
 
 
-def test_what_is_left_and_why(rewrite: Rewrite) -> None:
-    source = (
-        "from flax import optim\n\n\nclass Mine(optim.OptimizerDef):\n"
-        "    def init_param_state(self, param):\n        return None\n"
-    )
-    done = rewrite("--write", to="optax", a=source)
-    assert re.search(r"^a\.py:4:1: FOC106 left: .+", done.output, re.MULTILINE)
-    assert "# FOC106: " in read("a.py")
-    marked = read("a.py")
-    done = rewrite("--write", to="optax")
-    assert done.status == 0
-    assert read("a.py") == marked
-
-
 def test_marks_are_not_forgotten(rewrite: Rewrite, capsys: pytest.CaptureFixture[str]) -> None:
     # What is marked works on flaxoptim_compat, so that there may be nothing to find any more.
     source = "def f(x):\n    # FOC101: because\n    # FOC999: so\n    return x\n"

@@ -2,7 +2,6 @@
 import argparse
 import functools
 import os
-from typing import Tuple
 
 import flax
 import jax
@@ -13,12 +12,6 @@ from flax import optim
 from flax.training import checkpoints
 
 OBS_SIZE, ACTION_SIZE = 4, 2
-
-
-@flax.struct.dataclass
-class EnvState:
-    position: jnp.ndarray
-    velocity: jnp.ndarray
 
 
 @flax.struct.dataclass
@@ -41,21 +34,17 @@ class Policy(nn.Module):
         return nn.tanh(nn.Dense(ACTION_SIZE, kernel_init=nn.initializers.zeros)(x))
 
 
-def reset(key) -> EnvState:
+def reset(key):
     key_p, key_v = jax.random.split(key)
     position = jax.random.uniform(key_p, (ACTION_SIZE,), minval=-1.0, maxval=1.0)
-    return EnvState(position, 0.1 * jax.random.normal(key_v, (ACTION_SIZE,)))
+    return position, 0.1 * jax.random.normal(key_v, (ACTION_SIZE,))
 
 
-def env_step(state: EnvState, action) -> Tuple[EnvState, jnp.ndarray]:
-    velocity = 0.9 * state.velocity + 0.4 * action
-    position = state.position + 0.5 * velocity
-    cost = jnp.sum(position**2) + 0.05 * jnp.sum(action**2)
-    return EnvState(position, velocity), cost
-
-
-def observe(state):
-    return jnp.concatenate([state.position, state.velocity], axis=-1)
+def env_step(state, action):
+    position, velocity = state
+    velocity = 0.9 * velocity + 0.4 * action
+    position = position + 0.5 * velocity
+    return (position, velocity), jnp.sum(position**2) + 0.05 * jnp.sum(action**2)
 
 
 def update_normalizer(normalizer, obs):
@@ -78,7 +67,7 @@ def normalize(normalizer, obs):
 
 def rollout_cost(params, normalizer, key, num_envs, episode_length):
     def body(state, _):
-        obs = observe(state)
+        obs = jnp.concatenate(state, axis=-1)
         action = Policy().apply(params, normalize(normalizer, obs))
         state, cost = jax.vmap(env_step)(state, action)
         return state, (jnp.mean(cost), obs)

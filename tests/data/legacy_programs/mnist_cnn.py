@@ -20,14 +20,10 @@ class CNN(nn.Module):
 
     @nn.compact
     def __call__(self, x):
-        x = nn.Conv(features=8, kernel_size=(3, 3))(x)
-        x = nn.relu(x)
+        x = nn.relu(nn.Conv(features=8, kernel_size=(3, 3))(x))
         x = nn.avg_pool(x, window_shape=(2, 2), strides=(2, 2))
-        x = nn.Conv(features=8, kernel_size=(3, 3))(x)
-        x = nn.relu(x)
         x = x.reshape((x.shape[0], -1))
-        x = nn.Dense(features=16)(x)
-        x = nn.relu(x)
+        x = nn.relu(nn.Dense(features=16)(x))
         x = nn.Dense(features=NUM_CLASSES)(x)
         return nn.log_softmax(x)
 
@@ -41,12 +37,8 @@ def get_dataset(num_examples=256):
     return {"image": images.astype(onp.float32), "label": labels.astype(onp.int32)}
 
 
-def onehot(labels: jnp.DeviceArray) -> jnp.DeviceArray:
-    return (labels[..., None] == jnp.arange(NUM_CLASSES)[None]).astype(jnp.float32)
-
-
-def cross_entropy(logits, labels):
-    return -jnp.mean(jnp.sum(onehot(labels) * logits, axis=-1))
+def cross_entropy(logits, labels: jnp.DeviceArray) -> jnp.DeviceArray:
+    return -jnp.mean(jnp.sum(jax.nn.one_hot(labels, NUM_CLASSES) * logits, axis=-1))
 
 
 @jax.jit

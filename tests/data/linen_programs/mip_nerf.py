@@ -1,4 +1,4 @@
-# Stands for: the radiance fields of cones, coarse and fine samples, rematerialised, in chunks.
+# Stands for: the radiance fields of cones, rematerialised, in chunks.
 import argparse
 import functools
 import os
@@ -50,38 +50,20 @@ def render_rays(params, origins, directions, t_vals):
     passed = jax.ops.index_update(
         jnp.roll(passed, 1, axis=-1), jax.ops.index[:, 0], jnp.ones_like(passed[:, 0])
     )
-    weights = alpha * passed
-    return jnp.sum(weights[..., None] * nn.sigmoid(raw_rgb), axis=-2), weights
-
-
-def resample(t_vals, weights):
-    """Move the samples to where something was seen, and keep both ends."""
-    middle = 0.5 * (t_vals[..., 1:] + t_vals[..., :-1])
-    weights = jax.lax.stop_gradient(weights) + 0.05
-    center = jnp.sum(weights * middle, axis=-1, keepdims=True) / jnp.sum(
-        weights, axis=-1, keepdims=True
-    )
-    moved = 0.5 * t_vals + 0.5 * center
-    moved = jax.ops.index_update(moved, jax.ops.index[:, 0], t_vals[:, 0])
-    return jax.ops.index_update(moved, jax.ops.index[:, -1], t_vals[:, -1])
+    return jnp.sum((alpha * passed)[..., None] * nn.sigmoid(raw_rgb), axis=-2)
 
 
 def predict(params, rays, jitter):
-    t_vals = jnp.linspace(1.0, 3.0, NUM_SAMPLES + 1) + jitter
-    coarse, weights = render_rays(params, *rays, t_vals)
-    fine, _ = render_rays(params, *rays, resample(t_vals, weights))
-    return coarse, fine
+    return render_rays(params, *rays, jnp.linspace(1.0, 3.0, NUM_SAMPLES + 1) + jitter)
 
 
 @jax.jit
 def train_step(optimizer, rays, colors, jitter, lr):
     def loss_fn(params):
-        coarse, fine = predict(params, rays, jitter)
-        errors = jnp.sum((fine - colors) ** 2, axis=-1)
+        errors = jnp.sum((predict(params, rays, jitter) - colors) ** 2, axis=-1)
         # Rays that nothing explains yet do not decide the step.
         limit = jax.lax.stop_gradient(jnp.percentile(errors, 90, interpolation="lower"))
-        mse = jnp.mean(jnp.where(errors > limit, limit, errors))
-        return 0.1 * jnp.mean((coarse - colors) ** 2) + mse
+        return jnp.mean(jnp.where(errors > limit, limit, errors))
 
     loss, grad = jax.value_and_grad(loss_fn)(optimizer.target)
     return optimizer.apply_gradient(grad, learning_rate=lr), loss
@@ -126,7 +108,7 @@ def main():
             checkpoints.save_checkpoint(args.workdir, optimizer, step + 1, keep=100)
 
     rays, _, jitter = get_batch(0, SIZE * SIZE)
-    _, image = jax.jit(predict)(optimizer.target, rays, jitter)
+    image = jax.jit(predict)(optimizer.target, rays, jitter)
     saved = {"optimizer": optimizer, "image": image.to_py().reshape((SIZE, SIZE, 3))}
     with open(os.path.join(args.workdir, "final.msgpack"), "wb") as f:
         f.write(flax.serialization.to_bytes(saved))

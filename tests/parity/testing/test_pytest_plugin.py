@@ -5,8 +5,6 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-import pytest
-
 from flaxoptim_compat.parity.testing.pytest_plugin import _safe
 from tests.support.places import ROOT
 from tests.support.processes import start
@@ -168,12 +166,9 @@ def test_pytest_starts_where_the_package_is_loaded_already(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("text", ["x", "0.1-True", "a,b", "a=1+2"])
-def test_names_that_are_safe_stay(text: str) -> None:
-    assert _safe(text) == text
-
-
-def test_other_names_stay_apart() -> None:
+def test_names_that_are_safe_stay_and_others_stay_apart() -> None:
+    safe = ["x", "0.1-True", "a,b", "a=1+2"]
+    assert [_safe(text) for text in safe] == safe
     texts = ["a/b", "a b", "a\\b", "ä", "ö", "a" * 200, "a" * 201, "../x", ":", "*", "con<>"]
     found = [_safe(text) for text in texts]
     assert len(set(found)) == len(texts)

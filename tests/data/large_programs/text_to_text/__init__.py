@@ -1,4 +1,4 @@
-"""A tiny encoder and decoder, configured by bindings in a string."""
+"""A tiny encoder, configured by bindings in a string."""
 
 from text_to_text.main import run
 

@@ -3,7 +3,7 @@ import tempfile
 import jax
 
 from text_to_text import bindings, train_lib, utils
-from text_to_text.models import EncoderDecoder, EncoderDecoderModel
+from text_to_text.models import Encoder, EncoderModel
 
 BASE = """
 create_learning_rate_scheduler.base = 0.3
@@ -33,7 +33,7 @@ CONFIGS = {
 
 @bindings.configurable
 def train(directory, optimizer_def, num_steps, num_microbatches=None, seed=0):
-    model = EncoderDecoderModel(EncoderDecoder(), optimizer_def, z_loss=1e-4)
+    model = EncoderModel(Encoder(), optimizer_def, z_loss=1e-4)
     optimizer = train_lib.create_optimizer(model, jax.random.PRNGKey(seed))
     checkpointer = train_lib.Checkpointer(directory)
     optimizer = checkpointer.restore(optimizer)
