@@ -21,18 +21,6 @@ def versions(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return output.splitlines()
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, **versions: str) -> None:
-    """Have only these be installed, those of the names with a dash as well."""
-
-    def version(name: str) -> str:
-        try:
-            return versions[name.replace("-", "_")]
-        except KeyError:
-            raise metadata.PackageNotFoundError(name) from None
-
-    monkeypatch.setattr(metadata, "version", version)
-
-
 def test_the_version_is_what_a_report_of_a_bug_needs(capsys: pytest.CaptureFixture[str]) -> None:
     # Newer optax does without chex.
     there = {each.metadata["Name"] for each in metadata.distributions()} & {"chex"}
@@ -44,32 +32,36 @@ def test_the_version_is_what_a_report_of_a_bug_needs(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_what_is_too_old_says_what_is_needed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Numbers compare as such, and what follows a plus is no part of them.
-    others = {"flax": "0.10.0", "optax": "0.2.4", "numpy": "1.26.4", "chex": "0.0.1"}
-    installed(monkeypatch, jax="0.4.20", jaxlib="0.4.30+cuda12.cudnn91", **others)
-    monkeypatch.setattr(platform, "python_version", lambda: "3.9.18")
-    assert versions(capsys)[1:-1] == [
-        "Python 3.9.18, needs 3.10 or newer",
-        "jax 0.4.20, needs 0.4.30 or newer",
-        "jaxlib 0.4.30+cuda12.cudnn91",
-        "flax 0.10.0",
-        "optax 0.2.4, needs 0.2.5 or newer",
-        "numpy 1.26.4",
-        "chex 0.0.1",
-    ]
+# {what is installed: what is said}; numbers compare as such, and what follows a plus is no part.
+OLD = {
+    "Python": ("3.9.18", "Python 3.9.18, needs 3.10 or newer"),
+    "jax": ("0.4.20", "jax 0.4.20, needs 0.4.30 or newer"),
+    "jaxlib": ("0.4.30+cuda12.cudnn91", "jaxlib 0.4.30+cuda12.cudnn91"),
+    "flax": ("0.10.0", "flax 0.10.0"),
+    "optax": ("0.2.4", "optax 0.2.4, needs 0.2.5 or newer"),
+    "numpy": ("1.26.4", "numpy 1.26.4"),
+    "chex": ("0.0.1", "chex 0.0.1"),
+}
+MISSING = {
+    "Python": ("3.12.0", "Python 3.12.0"),
+    "jax": ("2.0.0", "jax 2.0.0"),
+    "jaxlib": (None, "jaxlib missing, needs 0.4.30 or newer"),
+    **{name: ("2.0.0", f"{name} 2.0.0") for name in ("flax", "optax", "numpy")},
+}
 
 
-def test_what_is_missing_is_said_to_be_unless_nothing_needs_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("found", [OLD, MISSING], ids=["too old", "missing"])
+def test_what_is_too_old_or_missing_is_said_unless_nothing_needs_it(
+    found: dict[str, tuple[str | None, str]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    installed(monkeypatch, **dict.fromkeys(("jax", "flax", "optax", "numpy"), "2.0.0"))
-    assert versions(capsys)[2:-1] == [
-        "jax 2.0.0",
-        "jaxlib missing, needs 0.4.30 or newer",
-        "flax 2.0.0",
-        "optax 2.0.0",
-        "numpy 2.0.0",
-    ]
+    def version(name: str) -> str:
+        installed, _ = found.get(name, (None, ""))
+        if installed is None:
+            raise metadata.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(platform, "python_version", lambda: found["Python"][0])
+    assert versions(capsys)[1:-1] == [said for _, said in found.values()]

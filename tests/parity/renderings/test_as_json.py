@@ -63,9 +63,7 @@ def test_an_array() -> None:
             "largest": [1.0, 1.0, 1.0, 1.0],
         },
     }
-
-
-def test_series_have_six_digits() -> None:
+    # Series have six digits.
     [array] = parsed(to_json(report(track(error=1 / 3))))["arrays"]
     assert set(array["series"]["error"]) == {0.0, 0.333333}
     assert array["worst"]["error"] == 1 / 3
@@ -92,12 +90,6 @@ def test_values_of_any_kind() -> None:
         assert read["first_parting"]["values"] == expected
 
 
-def test_identical_arrays_have_no_series() -> None:
-    read = parsed(to_json(parity_reports.identical()))
-    assert read["identical"] and read["first_difference"] is None
-    assert [array["series"] for array in read["arrays"]] == [None, None]
-
-
 def test_only_the_worst_thousand_have_series() -> None:
     found = report(*(track(f"leaf{i}", 1e-9 * (i + 1), steps=2) for i in range(1010)), steps=2)
     arrays = parsed(to_json(found))["arrays"]
@@ -107,16 +99,16 @@ def test_only_the_worst_thousand_have_series() -> None:
     ]
 
 
-def test_any_name_survives() -> None:
+def test_any_name_several_causes_no_steps_and_no_arrays() -> None:
     found = parity_reports.hostile()
     read = parsed(to_json(found).encode().decode())
     assert read["names"][0] == parity_reports.HOSTILE
     assert {array["leaf"] for array in read["arrays"]} == {each.leaf for each in found.tracks}
-
-
-def test_several_causes_no_steps_no_arrays() -> None:
     read = parsed(to_json(report(track(error=1e-3), causes=[EPS, DECAY])))
     assert [cause["key"] for cause in read["causes"]] == [EPS.key, DECAY.key]
+    read = parsed(to_json(parity_reports.identical()))
+    assert read["identical"] and read["first_difference"] is None
+    assert [array["series"] for array in read["arrays"]] == [None, None]
     bare = parsed(to_json(parity_reports.bare()))
     assert (bare["steps"], bare["arrays"][0]["leaf"]) == (0, "")
     assert parsed(to_json(report()))["arrays"] == []
