@@ -131,21 +131,6 @@ def test_a_pair_of_functions() -> None:
     assert report.notes == ()
 
 
-def test_a_schedule_in_optax_beside_a_rate_of_each_call() -> None:
-    schedule = optax.linear_schedule(0.1, 0.0, 20)
-    report = parity.compare(
-        optim.GradientDescent(),
-        optax.sgd(schedule),
-        PARAMS,
-        trial.gradients,
-        20,
-        overrides={"learning_rate": schedule},
-    )
-    assert report.equal, report.first_parting
-    [note] = report.notes
-    assert "second side goes by its own learning_rate" in note
-
-
 @pytest.mark.parametrize(
     ("first", "second", "leaves"),
     [

@@ -68,25 +68,9 @@ def test_what_is_no_definition(name: str) -> None:
     assert definition_of(UNKNOWN[name]) is None
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "key", "says"),
-    [
-        (
-            optax.rmsprop(RATE, eps_in_sqrt=False),
-            optax.rmsprop(RATE),
-            "eps-inside-root",
-            "The second side puts eps inside",
-        ),
-        (
-            optax.adamw(RATE, weight_decay=0.1),
-            optax.adam(RATE),
-            "decay-missing",
-            "The second side has no weight decay; the first side has one.",
-        ),
-    ],
-    ids=["rmsprop", "decay"],
-)
-def test_the_cause(first: Any, second: Any, key: str, says: str) -> None:
-    report = compare(first, second, KERNEL, GRADS[id(KERNEL)])
-    assert [cause.key for cause in report.causes] == [key]
-    assert report.causes[0].summary.startswith(says)
+def test_the_cause() -> None:
+    first, second = optax.adamw(RATE, weight_decay=0.1), optax.adam(RATE)
+    (cause,) = compare(first, second, KERNEL, GRADS[id(KERNEL)]).causes
+    assert cause.key == "decay-missing"
+    said = "The second side has no weight decay; the first side has one."
+    assert cause.summary.startswith(said)
