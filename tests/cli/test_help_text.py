@@ -1,11 +1,16 @@
-"""What ``--help`` prints, on a terminal of eighty columns, and what help imports."""
+"""What ``--help`` and ``explain`` print, on terminals of any width, and what they import."""
 
 from __future__ import annotations
+
+import re
+import sys
 
 import pytest
 
 from flaxoptim_compat.cli import SUBCOMMANDS, main
 from flaxoptim_compat.cli.parity import RECORDER
+from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.rules.page import page
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 
@@ -63,3 +68,59 @@ assert not {"jax", "flax", "optax", "numpy"} & set(sys.modules)
 def test_help_imports_little() -> None:
     said = output_of(["-c", IMPORTS], ROOT)
     assert "--format" in said and "## What rewrite does" in said
+
+
+# --- the pages of rules
+
+CODES = [*rule_modules()]
+
+
+def test_without_a_code_it_lists_all_rules(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    assert main(["explain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"code +name +rewritten to +what it finds", lines[0])
+    assert [line[:6] for line in lines if line.startswith("FOC")] == CODES
+    assert max(map(len, lines)) <= 110
+    assert lines[-1].startswith("flaxoptim-compat explain CODE")
+    # However narrow the terminal is, no word is missing.
+    words = " ".join(lines).split()
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["explain"]) == 0
+    assert sorted(capsys.readouterr().out.split()) == sorted(words)
+
+
+def test_explain_prints_the_pages(capsys: pytest.CaptureFixture[str]) -> None:
+    codes = CODES[:2]
+    assert main(["explain", codes[0].lower(), *codes[1:]]) == 0
+    assert capsys.readouterr().out == "\n".join(map(page, codes))
+
+
+def test_explain_says_which_codes_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", CODES[0], "foc000", "E501"]) == 2
+    out, err = capsys.readouterr()
+    assert not out and err.startswith(
+        "flaxoptim-compat: There is no rule FOC000, E501. There are FOC1"
+    )
+    assert {*CODES} <= {*re.findall(r"FOC\d+", err)}
+
+
+def test_a_terminal_gets_the_same_texts_in_styles(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in (("TERM", "xterm"), ("COLUMNS", "200")):
+        monkeypatch.setenv(name, value)
+    assert main(["explain", CODES[0]]) == 0
+    page_in_styles = " ".join(capsys.readouterr().out.split())
+    assert "\033" in page_in_styles and "What rewrite does" in page_in_styles
+    assert main(["explain"]) == 0
+    in_styles = capsys.readouterr().out
+    monkeypatch.undo()
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["explain"]) == 0
+    plain = capsys.readouterr().out
+    assert in_styles != plain
+    assert re.sub(r"\033\[[\d;]*m", "", in_styles).split() == plain.split()
