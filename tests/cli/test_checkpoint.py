@@ -31,7 +31,8 @@ def test_what_cannot_be_read_is_an_error_in_words(
         assert main(["checkpoint", "inspect", str(path)]) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith("flaxoptim-compat: ") and str(path) in err
+        # Where the path is long, a line ends before it.
+        assert err.split(maxsplit=1)[0] == "flaxoptim-compat:" and str(path) in err
 
 
 def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
