@@ -1,4 +1,4 @@
-"""One function of optax, injected: what is written, and what needs a lambda."""
+"""Texts of formulas: what is injected in one function of optax, and what is recorded of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import ast
 
 import pytest
 
-from flaxoptim_compat import syntax
+from flaxoptim_compat import optim, syntax
+from flaxoptim_compat.catalogue import PLAIN, REQUIRED
+from flaxoptim_compat.formula_text import recorded
 from flaxoptim_compat.formula_text.injected_function import injected_function
+from flaxoptim_compat.formula_text.stages import expression
 from flaxoptim_compat.optim.formula import parameters_of
+from flaxoptim_compat.optim.terms import terms_of
+from tests.support.cases import CASES, Case
 
 
 def written(body: str, starts: dict[str, str], static: dict[str, str]) -> str:
@@ -56,3 +61,19 @@ RATE = {"learning_rate": "0.1"}
 )
 def test_what_is_written(body: str, static: dict[str, str], expected: str) -> None:
     assert written(body, RATE, static) == (expected and f"optax.inject_hyperparams{expected}")
+
+
+@pytest.mark.parametrize(
+    "case", [each for each in CASES if each.optimizer in {row.name for row in PLAIN}], ids=str
+)
+def test_a_text_of_the_record_is_that_of_the_definition(case: Case) -> None:
+    definition = case.build(optim)
+    terms = definition.values(terms_of(definition.hyper_params))
+    node = expression(recorded.stages_of(case.optimizer), terms, recorded.parameters_of)
+    assert syntax.in_one_line(node) == syntax.in_one_line(definition.formula.expression(terms))
+
+
+def test_a_default_that_no_text_has_is_none() -> None:
+    parameters = recorded.parameters_of("optax.ema")
+    assert parameters["decay"] is REQUIRED
+    assert parameters["debias"] is True
