@@ -113,19 +113,15 @@ SOME = each(
 )
 
 
+@pytest.mark.usefixtures("wide_numbers")
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
 @pytest.mark.parametrize("case", SOME)
-def test_the_same_steps_in_double_precision(case: cases.Case, x64: None) -> None:
-    definition, params = case.build(optim), case.parameters(dtype="float64")
+def test_the_same_steps_in_other_precisions(case: cases.Case, dtype: str) -> None:
+    definition, params = case.build(optim), case.parameters(dtype=dtype)
     tx = from_source(definition, params)
-    assert_same_steps(definition, tx, params, jit=True)
-
-
-@pytest.mark.parametrize("case", SOME)
-def test_nearly_the_same_steps_in_half_precision(case: cases.Case) -> None:
-    definition, params = case.build(optim), case.parameters(dtype="bfloat16")
-    tx = from_source(definition, params)
-    # One or two roundings at every step, as in tests/support/tolerances.py.
-    assert_same_steps(definition, tx, params, jit=True, ulps=1.5 * STEPS**0.5)
+    # In half precision one or two roundings at every step, as in tests/support/tolerances.py.
+    ulps = 0.0 if dtype == "float64" else 1.5 * STEPS**0.5
+    assert_same_steps(definition, tx, params, jit=True, ulps=ulps)
 
 
 @both_modes

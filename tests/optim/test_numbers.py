@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -35,15 +34,6 @@ LONG = [case for case in cases.CASES if case.name.endswith(("-default", "-weight
 SOME_LONG = [
     cases.case(name) for name in ("Adam-weight_decay", "LARS-default", "MultiOptimizer-two")
 ]
-
-
-@pytest.fixture
-def wide_numbers(dtype: str) -> Iterator[None]:
-    """64-bit numbers for the parameters that have them."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", dtype == "float64")
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 @pytest.mark.usefixtures("wide_numbers")

@@ -38,7 +38,6 @@ def kernels() -> Any:
 
 EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
     (lambda: optim.GradientDescent(0.1), "optax.sgd(0.1)"),
-    (lambda: optim.Momentum(0.1), "optax.sgd(0.1, momentum=0.9)"),
     (
         lambda: optim.Momentum(0.1, nesterov=True),
         "optax.sgd(0.1, momentum=0.9, nesterov=True)",
@@ -47,7 +46,6 @@ EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
         lambda: optim.Momentum(0.1, weight_decay=1e-4),
         "optax.chain(optax.add_decayed_weights(1e-4), optax.sgd(0.1, momentum=0.9))",
     ),
-    (lambda: optim.Adam(0.001), "optax.adam(0.001, b1=0.9, b2=0.999, eps=1e-8)"),
     (
         lambda: optim.Adam(learning_rate=3e-4, beta2=0.98, eps=1e-9, weight_decay=0.1),
         "optax.adamw(3e-4, b1=0.9, b2=0.98, eps=1e-9, weight_decay=0.1)",
@@ -55,10 +53,6 @@ EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: optim.AdaBelief(0.001),
         "optax.adabelief(0.001, b1=0.9, b2=0.999, eps=1e-16, eps_root=1e-16)",
-    ),
-    (
-        lambda: optim.RMSProp(learning_rate=0.01, beta2=0.9),
-        "optax.rmsprop(0.01, decay=0.9, eps=1e-8, eps_in_sqrt=False)",
     ),
     (
         lambda: optim.RMSProp(0.01, centered=True),
@@ -205,14 +199,11 @@ def test_hyper_params_that_are_not_the_usual_ones_do_no_harm() -> None:
     ("value", "text"),
     [
         (0, "0.0"),
-        (1, "1.0"),
-        (0.001, "0.001"),
         (0.00025, "2.5e-4"),
         (1e-4, "1e-4"),
         (-1e-8, "-1e-8"),
         (1.25e-30, "1.25e-30"),
         (5e-324, "5e-324"),
-        (12345.678, "12345.678"),
         (1e22, "1e22"),
         (float("-inf"), "float('-inf')"),
         (0.1 + 0.2, "0.30000000000000004"),

@@ -48,57 +48,40 @@ def parameters_of(signature: str) -> dict[str, Any]:
     return parameters
 
 
-def is_last_form(module: str, name: str, form: dict[str, Any]) -> bool:
-    return form is SURFACE[module][name][-1]
-
-
 @pytest.mark.parametrize(("module", "name", "form"), ENTRIES, ids=IDS)
-def test_the_name_exists(module: str, name: str, form: dict[str, Any]) -> None:
+def test_a_name_is_what_it_was(module: str, name: str, form: dict[str, Any]) -> None:
     served = ours(module, name)
+    last = form is SURFACE[module][name][-1]
     if "re-export" in form:
         origin = form["re-export"].rpartition(".")[2]
         assert served is ours(f"flax.optim.{origin}", name)
     for base in form.get("bases", ()):
         ancestors = {cls.__name__ for cls in served.__mro__} | {"NamedTuple"}
         assert base.rpartition(".")[2] in ancestors
-
-
-@pytest.mark.parametrize(("module", "name", "form"), ENTRIES, ids=IDS)
-def test_methods_take_the_same_arguments(module: str, name: str, form: dict[str, Any]) -> None:
-    served = ours(module, name)
     for method, signature in form.get("methods", {}).items():
-        expected = parameters_of(signature)
-        found = dict(inspect.signature(getattr(served, method)).parameters)
-        found.pop("self", None)
-        last = is_last_form(module, name, form)
-        names = [RENAMED.get((name, method, each), each) for each in expected]
-        if last:
-            assert list(found) == names, method
-        else:  # Later releases added parameters in the middle, so only keywords carry over.
-            assert set(names) <= set(found), method
-        for each, old in zip(names, expected.values(), strict=True):
-            assert found[each].kind == old.kind, (method, each)
-            assert same_default(found[each].default, old.default), (method, each)
-
-
-def same_default(found: Any, old: Any) -> bool:
-    return type(found) is type(old) and bool(found == old)
-
-
-@pytest.mark.parametrize(("module", "name", "form"), ENTRIES, ids=IDS)
-def test_fields_have_the_same_names_and_defaults(
-    module: str, name: str, form: dict[str, Any]
-) -> None:
-    served = ours(module, name)
+        assert_same_arguments(getattr(served, method), signature, name, last)
     for field in form.get("fields", ()):
         field_name, _, default = field.partition("=")
         assert hasattr(served, field_name) or field_name in fields_of(served), field
         if default:
             assert_same_field(served, field_name, default)
-    if is_last_form(module, name, form) and name not in ("DynamicScale", "Optimizer"):
-        expected = [field.partition("=")[0] for field in form.get("fields", ())]
-        if expected:
-            assert fields_of(served) == expected
+    if last and name not in ("DynamicScale", "Optimizer") and form.get("fields"):
+        assert fields_of(served) == [field.partition("=")[0] for field in form["fields"]]
+
+
+def assert_same_arguments(method: Any, signature: str, owner: str, last: bool) -> None:
+    expected = parameters_of(signature)
+    found = dict(inspect.signature(method).parameters)
+    found.pop("self", None)
+    names = [RENAMED.get((owner, method.__name__, each), each) for each in expected]
+    if last:
+        assert list(found) == names, method
+    else:  # Later releases added parameters in the middle, so only keywords carry over.
+        assert set(names) <= set(found), method
+    for each, old in zip(names, expected.values(), strict=True):
+        default = found[each].default
+        assert found[each].kind == old.kind, (method, each)
+        assert type(default) is type(old.default) and default == old.default, (method, each)
 
 
 def fields_of(served: Any) -> list[str]:
