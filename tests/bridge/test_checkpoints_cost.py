@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,17 +14,16 @@ import pytest
 from flax import serialization
 from flax.core import FrozenDict
 
-import flaxoptim_compat
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from flaxoptim_compat.checkpoint_files.source import Source
 from tests.support.cases import CASES, Case
+from tests.support.python_calls import calls_in_package
 from tests.support.side_by_side import assert_same_bits
 from tests.support.training import create
 
-OURS = str(Path(flaxoptim_compat.__file__).parent)
 SIZES = (5, 10, 15)
 # Of the walk, for Adam: down to the parameter, its state and the three arrays of the two.
 CALLS_PER_LEAF = 20
@@ -35,22 +32,6 @@ CALLS_PER_LEAF = 20
 def layers(number: int) -> dict[str, Any]:
     """Parameters, one in each layer."""
     return {f"layer{index:02d}": {"kernel": np.ones(2, np.float32)} for index in range(number)}
-
-
-def calls_of(function: Callable[[], Any]) -> int:
-    """How many Python functions of this package run."""
-    calls = 0
-
-    def count(frame: Any, event: str, argument: Any) -> None:
-        nonlocal calls
-        calls += event == "call" and frame.f_code.co_filename.startswith(OURS)
-
-    sys.setprofile(count)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return calls
 
 
 @pytest.fixture
@@ -77,7 +58,7 @@ def test_restoring_is_linear_in_the_leaves() -> None:
         optimizer = optim.Adam(0.1).create(layers(size))
         content = serialization.to_state_dict(optimizer)
         restore = functools.partial(serialization.from_state_dict, optimizer, content)
-        counts.append(calls_of(restore))
+        counts.append(calls_in_package(restore))
     steps = np.diff(counts)
     assert steps[0] == steps[1]
     assert steps[0] <= CALLS_PER_LEAF * (SIZES[1] - SIZES[0])

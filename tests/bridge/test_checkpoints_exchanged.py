@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import serialization
-from flax.training import checkpoints
 
 from flaxoptim_compat import optim
 from tests.data import goldens
@@ -75,13 +74,6 @@ def test_checkpoint_of_flax_trains_on_as_in_the_genuine(genuine: Any, name: str)
         assert_same_bits(*(each.target for each in both))
     # Optax scales the update before it subtracts it: rounded once more, or in another order.
     assert mine.error(mine.optimizer.replace(target=theirs.target)) <= allowed(name)
-
-
-def test_checkpoint_file_of_flax_is_restored_by_todays_flax(tmp_path: Path) -> None:
-    name = "Adam-default"
-    (tmp_path / "checkpoint_10").write_bytes(goldens.checkpoint(FLAX, name, 10))
-    restored = checkpoints.restore_checkpoint(tmp_path, create(case(name), optim))
-    assert_same_bits(restored, read(name, 10))
 
 
 @pytest.fixture(scope="module")

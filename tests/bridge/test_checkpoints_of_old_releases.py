@@ -64,21 +64,17 @@ def test_old_checkpoint_loads_into_the_present_layout(release: str, name: str) -
 
 
 @every_old_checkpoint
-def test_old_checkpoint_loads_inside_a_train_state(release: str, name: str) -> None:
+def test_so_it_does_inside_a_train_state_and_onto_every_device(release: str, name: str) -> None:
+    single, fresh = read(release, name), create(case(name), optim)
     written = {"optimizer": raw(release, name), "step": np.int32(10)}
-    fresh = TrainState(create(case(name), optim), jnp.asarray(0))
-    restored = serialization.from_bytes(fresh, serialization.msgpack_serialize(written))
-    assert_same_bits(restored.optimizer, read(release, name))
-
-
-@every_old_checkpoint
-def test_old_checkpoint_loads_onto_every_device(release: str, name: str) -> None:
-    fresh = create(case(name), optim).replicate(jax.devices()[:2])
-    restored = fresh.restore_state(raw(release, name))
-    assert jax.tree.structure(restored) == jax.tree.structure(fresh)
+    state = TrainState(fresh, jnp.asarray(0))
+    restored = serialization.from_bytes(state, serialization.msgpack_serialize(written))
+    assert_same_bits(restored.optimizer, single)
+    copies = fresh.replicate(jax.devices()[:2])
+    restored = copies.restore_state(raw(release, name))
+    assert jax.tree.structure(restored) == jax.tree.structure(copies)
     for device in range(2):
         one = jax.tree.map(lambda leaf, device=device: leaf[device], restored)
-        single = read(release, name)
         assert_same_bits(one.replace(optimizer_def=single.optimizer_def), single)
 
 

@@ -71,15 +71,6 @@ def test_a_hundred_rates_are_one_compilation(compilations: Compilations) -> None
     assert compilations.count == 1
 
 
-def test_a_hundred_definitions_with_other_rates_are_one_compilation(
-    compilations: Compilations,
-) -> None:
-    cls = fresh()
-    first = [float(train(cls(0.01 * n).create(PARAMS), 1).target["b"][0]) for n in range(100)]
-    assert compilations.count == 1
-    assert len(set(first)) == 100
-
-
 @pytest.mark.parametrize("values", [{"eps": 1e-3}, {"weight_decay": 0.1}, {"beta2": 0.5}])
 def test_other_default_values_are_another_compilation(
     compilations: Compilations, values: dict[str, float]
@@ -182,17 +173,6 @@ def test_inside_jit_nothing_is_compiled_apart(compilations: Compilations) -> Non
     jax.vmap(lambda rate: train(optimizer, learning_rate=rate))(jnp.ones(2))
     jax.grad(lambda rate: jnp.sum(train(optimizer, learning_rate=rate).target["w"]))(0.1)
     assert compilations.count == 0
-
-
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_compiled_step_has_the_bits_of_its_operations(name: str) -> None:
-    optimizer = cases.case(f"{name}-default").build(optim).create(PARAMS)
-    by_operation, by_plan = optimizer, optimizer
-    for rate in (0.1, 0.03):
-        with compiled_steps(False):
-            by_operation = by_operation.apply_gradient(GRADS, learning_rate=rate)
-        by_plan = by_plan.apply_gradient(GRADS, learning_rate=rate)
-    assert_same(by_plan, by_operation)
 
 
 def test_ever_new_decays_stop_being_compiled(compilations: Compilations, genuine: Any) -> None:

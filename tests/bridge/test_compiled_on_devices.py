@@ -11,32 +11,19 @@ from flax import jax_utils
 
 from flaxoptim_compat import optim
 from tests.support import cases
+from tests.support.compiled_steps import gradients, legacy_step
 from tests.support.devices import device_of
-from tests.support.meshes import mesh_of
 from tests.support.side_by_side import assert_same
+from tests.support.training import create
 
 SOME = ["Adam-all", "Adafactor-all", "WeightNorm-over_Momentum", "MultiOptimizer-two"]
 W, B = jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), jnp.linspace(0.5, 1.0, 6)
 
 
-def make(name: str, namespace: Any = optim) -> Any:
-    case = cases.case(name)
-    return case.build(namespace).create(jax.tree.map(jnp.asarray, case.parameters()))
-
-
-def gradients(optimizer: Any) -> Any:
-    return jax.tree.map(jnp.asarray, cases.gradients(0, optimizer.target))
-
-
-@jax.jit
-def apply(optimizer: Any, grads: Any) -> Any:
-    return optimizer.apply_gradient(grads)
-
-
 def test_device_put_moves_all_leaves() -> None:
     device = jax.devices()[2]
-    optimizer = jax.device_put(make("Adam-all"), device)
-    after = apply(optimizer, jax.device_put(gradients(optimizer), device))
+    optimizer = jax.device_put(create(cases.case("Adam-all"), optim), device)
+    after = legacy_step(optimizer, jax.device_put(gradients(optimizer.target, 0), device))
     assert {device_of(leaf) for leaf in jax.tree.leaves((optimizer, after))} == {device}
 
 
@@ -46,10 +33,11 @@ def test_replicated_training_equals_the_genuine(genuine: Any, name: str) -> None
         grads = jax.tree.map(lambda leaf: scale * leaf, gradients_of_target)
         return optimizer.apply_gradient(jax.lax.pmean(grads, "batch"))
 
-    gradients_of_target = gradients(make(name))
+    case = cases.case(name)
+    gradients_of_target = gradients(case.parameters(), 0)
     results = []
     for namespace in (optim, genuine):
-        optimizer = jax_utils.replicate(make(name, namespace), jax.devices()[:4])
+        optimizer = jax_utils.replicate(create(case, namespace), jax.devices()[:4])
         assert optimizer.state.step.shape == (4,)
         train = jax.pmap(step, axis_name="batch")
         for _ in range(2):
@@ -57,25 +45,6 @@ def test_replicated_training_equals_the_genuine(genuine: Any, name: str) -> None
         results.append(jax_utils.unreplicate(optimizer))
         assert results[-1].state.step.shape == ()
     assert_same(*results, ulps=4.0)
-
-
-@pytest.mark.parametrize("name", SOME)
-def test_leaves_sharded_over_devices(name: str) -> None:
-    mesh = mesh_of((4,), ("x",))
-
-    def shard(leaf: Any) -> Any:
-        along = leaf.ndim > 0 and leaf.shape[0] % 4 == 0
-        spec = jax.sharding.PartitionSpec("x") if along else jax.sharding.PartitionSpec()
-        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, spec))
-
-    optimizer = make(name)
-    sharded = jax.tree.map(shard, optimizer)
-    for step in (apply, lambda optimizer, grads: optimizer.apply_gradient(grads)):
-        after = step(sharded, gradients(optimizer))
-        # Sums over a sharded axis are added up in another order.
-        assert_same(after, apply(optimizer, gradients(optimizer)), ulps=4.0)
-        embedding = after.target["embed"]["embedding"]
-        assert len({str(each.index) for each in embedding.addressable_shards}) == 4
 
 
 @pytest.mark.parametrize("name", ["Adam", "Momentum", "LAMB", "MultiOptimizer"])

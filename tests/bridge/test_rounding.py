@@ -77,32 +77,12 @@ def test_without_it_they_are_others(request: pytest.FixtureRequest) -> None:
 @given(st.data())
 def test_any_arithmetic(data: st.DataObject) -> None:
     """Drawn: thirty operations on what there is so far."""
-    unary: list[Callable[..., jax.Array]] = [
-        jnp.sqrt,
-        jnp.square,
-        jnp.negative,
-        jnp.mean,
-        jnp.exp,
-        lax.rsqrt,
-    ]
-    binary: list[Callable[..., jax.Array]] = [
-        jnp.add,
-        jnp.subtract,
-        jnp.multiply,
-        jnp.divide,
-        jnp.maximum,
-    ]
-    made = data.draw(
-        st.lists(
-            st.tuples(
-                st.integers(0, len(unary) + len(binary) - 1),
-                st.integers(0, 40),
-                st.one_of(st.integers(0, 40), st.floats(0.1, 3.0)),
-            ),
-            min_size=10,
-            max_size=30,
-        )
-    )
+    unary: list[Any] = [jnp.sqrt, jnp.square, jnp.negative, jnp.mean, jnp.exp, lax.rsqrt]
+    binary: list[Any] = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum]
+    operations = st.integers(0, len(unary) + len(binary) - 1)
+    operands = st.one_of(st.integers(0, 40), st.floats(0.1, 3.0))
+    drawn = st.tuples(operations, st.integers(0, 40), operands)
+    made = data.draw(st.lists(drawn, min_size=10, max_size=30))
 
     def function(x: jax.Array, y: jax.Array) -> Any:
         found: list[Any] = [x, y]

@@ -10,8 +10,6 @@ import pytest
 from jax.sharding import PartitionSpec as P
 
 from flaxoptim_compat import optim
-from tests.support import cases
-from tests.support.legacy_subclasses import FACTORIES
 
 SHAPES = {"kernel": (4, 6), "bias": (6,), "conv": (3, 4, 6), "scalar": ()}
 AXES = {"kernel": P("in", "out"), "bias": P("out"), "conv": P(None, "in", "out"), "scalar": P()}
@@ -82,17 +80,3 @@ def test_each_part_of_a_multi_optimizer_has_its_own() -> None:
     around = axes_of(optim.WeightNorm(optim.MultiOptimizer((traversal, optim.Adam(0.1)))))
     assert around["kernel"].scale_state.grad_ema == P(None, "out")
     assert around["bias"].direction_state is None
-
-
-@pytest.mark.parametrize("name", [case.name for case in cases.CASES])
-def test_every_array_of_every_state_has_axes(name: str) -> None:
-    case = cases.case(name)
-    params = jax.eval_shape(lambda: jax.tree.map(jnp.asarray, case.parameters()))
-    axes = jax.tree.map(lambda leaf: P(*map(str, range(leaf.ndim))), params)
-    axes_of(case.build(optim), params, axes)
-
-
-@pytest.mark.parametrize("name", FACTORIES)
-def test_states_of_the_users_have_axes(name: str) -> None:
-    params = jax.eval_shape(lambda: {"kernel": jnp.ones((2, 3)), "bias": jnp.ones(3)})
-    axes_of(FACTORIES[name](optim), params, {"kernel": P("in", "out"), "bias": P("out")})

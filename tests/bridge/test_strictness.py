@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat import FlaxOptimLeniencyWarning, compiled_steps, optim, strict
+from flaxoptim_compat.catalogue import PLAIN
 from tests.support.options import each, exhaustive
 from tests.support.places import ROOT
 from tests.support.processes import output_of
@@ -27,21 +28,14 @@ SHAPES = [
     ((), (3,)),
 ]
 NO_SHAPES = [((2, 3), (3, 2)), ((2, 3), (2,))]
-DEFINITIONS = {
-    "AdaBelief": lambda its: its.AdaBelief(0.1),
-    "Adadelta": lambda its: its.Adadelta(0.1),
-    "Adafactor": lambda its: its.Adafactor(0.1, beta1=0.9),
-    "Adagrad": lambda its: its.Adagrad(0.1),
-    "Adam": lambda its: its.Adam(0.1),
-    "GradientDescent": lambda its: its.GradientDescent(0.1),
-    "LAMB": lambda its: its.LAMB(0.1),
-    "LARS": lambda its: its.LARS(0.1),
-    "Momentum": lambda its: its.Momentum(0.1),
-    "RMSProp": lambda its: its.RMSProp(0.1, centered=True),
-    "MultiOptimizer": lambda its: its.MultiOptimizer(
-        (its.ModelParamTraversal(lambda path, _: "w" in path), its.Adam(0.1))
-    ),
+OPTIONS = {"Adafactor": {"beta1": 0.9}, "RMSProp": {"centered": True}}
+DEFINITIONS: dict[str, Any] = {
+    row.name: lambda its, name=row.name: getattr(its, name)(0.1, **OPTIONS.get(name, {}))
+    for row in PLAIN
 }
+DEFINITIONS["MultiOptimizer"] = lambda its: its.MultiOptimizer(
+    (its.ModelParamTraversal(lambda path, _: "w" in path), its.Adam(0.1))
+)
 WAYS = ["jit", "compiled", "op by op"]
 lenient = pytest.mark.filterwarnings("ignore::flaxoptim_compat.FlaxOptimLeniencyWarning")
 
@@ -117,32 +111,22 @@ def _line(number: int) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_step_is_warned_of_anew_where_somebody_listens(way: str) -> None:
-    for _ in range(2):
+def test_strict_refuses_what_is_warned_of_before_and_after(way: str) -> None:
+    def is_let_pass() -> None:
         with pytest.warns(FlaxOptimLeniencyWarning):
             trained(optim.Momentum(0.1), SHAPES[1], way)
 
-
-@pytest.mark.parametrize("way", WAYS)
-def test_strict_refuses_what_was_let_pass_before(way: str) -> None:
-    with pytest.warns(FlaxOptimLeniencyWarning):
-        trained(optim.Momentum(0.1), SHAPES[1], way)
-    with strict(), pytest.raises(ValueError, match=r"\['w'\] has shape \(3,\)"):
-        trained(optim.Momentum(0.1), SHAPES[1], way)
-    with pytest.warns(FlaxOptimLeniencyWarning):
-        trained(optim.Momentum(0.1), SHAPES[1], way)
-
-
-def test_blocks_nest_and_come_back() -> None:
+    # Each step is warned of anew where somebody listens.
+    is_let_pass()
+    is_let_pass()
     with strict():
         with strict():
             pass
-        with pytest.raises(ValueError, match="has shape"):
-            trained(optim.Momentum(0.1), SHAPES[1], "op by op")
+        with pytest.raises(ValueError, match=r"\['w'\] has shape \(3,\)"):
+            trained(optim.Momentum(0.1), SHAPES[1], way)
     with contextlib.suppress(KeyError), strict():
         raise KeyError
-    with pytest.warns(FlaxOptimLeniencyWarning):
-        trained(optim.Momentum(0.1), SHAPES[1], "op by op")
+    is_let_pass()
 
 
 STEP = """

@@ -137,21 +137,6 @@ def test_hyper_parameters_count_in_comparisons() -> None:
     assert definition != optim.Adam(0.1)
 
 
-def test_jit_traces_once_for_equal_definitions() -> None:
-    traces = []
-
-    @jax.jit
-    def step(optimizer: Any) -> Any:
-        traces.append(1)
-        return optimizer.apply_gradient(optimizer.target)
-
-    for _ in range(3):
-        step(t5x.with_logical_axes(multi()).create(PARAMS))
-    assert len(traces) == 1
-    step(t5x.with_logical_axes(multi(0.2)).create(PARAMS))
-    assert len(traces) == 2
-
-
 def test_the_copy_is_independent() -> None:
     plain = multi()
     definition: Any = t5x.with_logical_axes(plain)

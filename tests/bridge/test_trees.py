@@ -126,10 +126,6 @@ def test_outside_jit_a_target_has_its_structure_and_the_bits_of_each_operation(
         assert {leaf.dtype for leaf in leaves} <= {jnp.dtype(jnp.float32)}
 
 
-def test_an_optimizer_of_an_empty_tree_still_counts() -> None:
-    assert int(train(optim.Adam(0.1).create({}), 3).state.step) == 3
-
-
 MIXED: dict[str, Callable[[Any], Any]] = {
     "Momentum": DEFINITIONS["Momentum"],
     "Adam": DEFINITIONS["Adam"],

@@ -1,4 +1,4 @@
-"""Checkpoints appear whole or not at all, whatever happens while they are written."""
+"""Checkpoints are there when the call returns, whole or not at all, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 
-from flaxoptim_compat.checkpoint_files import CheckpointError, open_checkpoint, write_checkpoint
+from flaxoptim_compat.checkpoint_files import (
+    CheckpointError,
+    StoredArray,
+    open_checkpoint,
+    write_checkpoint,
+)
 from tests.support.checkpoint_trees import contents, described
 from tests.support.places import ROOT
 from tests.support.processes import output_of
-from tests.support.written_formats import TREE, Format, both_formats
+
+Format = Literal["msgpack", "orbax"]
+TREE = {"a": np.arange(5000.0), "b": {"c": np.ones((3, 2), np.float32)}, "step": 7}
+both_formats = pytest.mark.parametrize("format_", ["msgpack", "orbax"])
 
 
 @pytest.fixture
@@ -81,16 +90,23 @@ def test_a_directory_that_cannot_be_written_to(format_: Format) -> None:
 
 
 @both_formats
-def test_errors_on_the_way_leave_nothing_behind(format_: Format, tmp_path: Path) -> None:
-    class Stop(Exception):
-        pass
-
+def test_errors_on_the_way_leave_nothing_behind(
+    format_: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def stop(done: int, total: int) -> None:
         if done == total:
-            raise Stop
+            raise ZeroDivisionError
 
-    with pytest.raises(Stop):
+    with pytest.raises(ZeroDivisionError):
         write_checkpoint(tmp_path / "x", TREE, format_, stop)
+    assert not os.listdir(tmp_path)
+
+    def fsync(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(CheckpointError, match="x cannot be written: No space left on device"):
+        write_checkpoint(tmp_path / "x", TREE, format_)
     assert not os.listdir(tmp_path)
 
 
@@ -123,19 +139,6 @@ print(os.listdir())
     assert output_of(["-B", "-c", program], tmp_path) == (
         "x cannot be written: File too large. The unfinished part has been removed.\n[]\n"
     )
-
-
-@both_formats
-def test_a_disk_that_fails_at_the_very_end(
-    format_: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fsync(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(CheckpointError, match="x cannot be written: No space left on device"):
-        write_checkpoint(tmp_path / "x", TREE, format_)
-    assert not os.listdir(tmp_path)
 
 
 @both_formats
@@ -230,3 +233,36 @@ def test_killed_at_any_moment(format_: Format, tmp_path: Path) -> None:
     environment: dict[str, Any] = {"PYTHONPATH": str(ROOT)}
     printed = output_of(["-B", "-c", KILLED_EVERYWHERE, format_], tmp_path, environment)
     assert printed == "nothing unfinished whole\n"
+
+
+@both_formats
+def test_it_is_there_when_the_call_returns(format_: Format, tmp_path: Path) -> None:
+    write_checkpoint(str(tmp_path / "x"), TREE, format_)
+    assert os.listdir(tmp_path) == ["x"]
+    assert described(contents(tmp_path / "x")) == described(TREE)
+
+
+@both_formats
+def test_values_that_are_not_as_announced_are_not_written(format_: Format, tmp_path: Path) -> None:
+    wrong = StoredArray((3,), np.dtype(np.float32), lambda: np.ones(3))
+    with pytest.raises(TypeError, match=r"has values of shape .* and dtype float64"):
+        write_checkpoint(tmp_path / "x", {"a": wrong}, format_)
+    assert not os.listdir(tmp_path)
+
+
+def test_there_are_no_other_formats(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'msgpack' or 'orbax', not as 'npz'"):
+        write_checkpoint(tmp_path / "x", TREE, "npz")  # type: ignore[arg-type]
+    assert not os.listdir(tmp_path)
+
+
+@both_formats
+def test_progress_is_told_in_bytes_of_arrays(format_: Format, tmp_path: Path) -> None:
+    tree = {"a": np.zeros(3_000_000), "b": np.zeros(10, np.int8), "none": None, "number": 1.5}
+    seen: list[tuple[int, int]] = []
+    write_checkpoint(tmp_path / "x", tree, format_, lambda *args: seen.append(args))
+    done = [entry[0] for entry in seen]
+    assert {entry[1] for entry in seen} == {24_000_010}
+    assert done == sorted(done)
+    assert (done[0], done[-1]) == (0, 24_000_010)
+    assert max(np.diff(done)) <= 2**22

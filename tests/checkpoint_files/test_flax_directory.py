@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from flax.training import checkpoints
+from jax.experimental.array_serialization.serialization import GlobalAsyncCheckpointManager
 
 from flaxoptim_compat.checkpoint_files import (
     CheckpointError,
@@ -15,21 +20,17 @@ from flaxoptim_compat.checkpoint_files import (
     open_checkpoint,
     write_checkpoint,
 )
-from tests.support.checkpoint_trees import contents
+from tests.support.checkpoint_trees import contents, described
+from tests.support.optimizer_checkpoints import checkpointing_with_orbax
 
 
 def steps(
-    directory: Path,
-    names: Sequence[str],
-    format: Literal["msgpack", "orbax"] = "msgpack",  # noqa: A002
+    directory: Path, names: Sequence[str], format_: Literal["msgpack", "orbax"] = "msgpack"
 ) -> Path:
     """A directory of checkpoints, each of which holds its own name."""
-    directory.mkdir(exist_ok=True)
     for name in names:
         (directory / name).parent.mkdir(exist_ok=True)
-        write_checkpoint(
-            directory / name, {"name": name}, "orbax" if format == "orbax" else "msgpack"
-        )
+        write_checkpoint(directory / name, {"name": name}, format_)
     return directory
 
 
@@ -112,4 +113,30 @@ def test_directories_of_orbax_steps(names: list[str], newest: str, tmp_path: Pat
 def test_several_items_of_unknown_names_are_not_guessed_between(tmp_path: Path) -> None:
     steps(tmp_path, ["10/generator", "10/critic"], "orbax")
     with pytest.raises(CheckpointError, match=r"but critic, generator\. If one"):
+        contents(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:Flax Checkpointing will soon be deprecated")
+def test_arrays_of_several_processes_beside_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flax writes arrays that no process has whole beside its file; here it believes all are so."""
+    monkeypatch.setattr(
+        checkpoints,
+        "_is_multiprocess_array",
+        lambda leaf: isinstance(leaf, jax.Array) and leaf.ndim,
+    )
+    tree = {
+        "state": {"step": jnp.int32(3)},
+        "target": {"Dense_0": {"bias": jnp.ones(3, jnp.bfloat16), "kernel": jnp.eye(2)}},
+    }
+    manager = GlobalAsyncCheckpointManager()
+    with checkpointing_with_orbax(False):
+        checkpoints.save_checkpoint_multiprocess(str(tmp_path), tree, 3, gda_manager=manager)
+    manager.wait_until_finished()
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint_3", "checkpoint_3_gda"]
+    assert described(contents(tmp_path)) == described(jax.tree.map(np.asarray, tree))
+
+    (tmp_path / "checkpoint_3_gda" / "target" / "Dense_0" / "bias" / ".zarray").unlink()
+    with pytest.raises(CheckpointError, match="the array 'target/Dense_0/bias' cannot be read"):
         contents(tmp_path)

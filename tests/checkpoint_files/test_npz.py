@@ -15,7 +15,6 @@ from flaxoptim_compat.checkpoint_files import (
     CheckpointError,
     StoredArray,
     open_checkpoint,
-    write_checkpoint,
 )
 from tests.support.checkpoint_trees import DTYPES, array_of, contents, described
 
@@ -95,16 +94,6 @@ def test_headers_of_python_2_and_of_later_versions_are_read(tmp_path: Path) -> N
     expected = KERNEL[0, :2]
     assert described(contents(path)) == described(
         {"python2": expected, "version2": expected, "version3": expected[None]}
-    )
-
-
-@both_ways
-def test_it_converts_to_msgpack(save: Any, tmp_path: Path) -> None:
-    save(tmp_path / "model.npz", **{"a/b": np.asfortranarray(KERNEL), "a/c": array_of("bfloat16")})
-    with open_checkpoint(tmp_path / "model.npz") as checkpoint:
-        write_checkpoint(tmp_path / "checkpoint", checkpoint.tree, "msgpack")
-    assert described(contents(tmp_path / "checkpoint")) == described(
-        contents(tmp_path / "model.npz")
     )
 
 
@@ -238,13 +227,3 @@ def test_a_file_that_only_begins_like_a_zip_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.npz").write_bytes(b"PK\3\4 and nothing else")
     with pytest.raises(CheckpointError, match="is not an npz file, or damaged: File is not a zip"):
         contents(tmp_path / "model.npz")
-
-
-def test_arrays_are_read_while_the_file_is_open(tmp_path: Path) -> None:
-    np.savez(tmp_path / "model.npz", w=KERNEL)
-    with open_checkpoint(tmp_path / "model.npz") as checkpoint:
-        assert isinstance(checkpoint.tree, dict)
-        array = checkpoint.tree["w"]
-    assert isinstance(array, StoredArray)
-    with pytest.raises(CheckpointError, match=r"is closed. Read its arrays inside"):
-        array.read()
