@@ -1,4 +1,4 @@
-"""Outside jit a step is compiled calls, compiled once for all steps of a program."""
+"""Outside jit a step is compiled calls, compiled once for all steps, wherever its leaves are."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import jax_utils
 
 from flaxoptim_compat import compiled_steps, optim
 from flaxoptim_compat.bridge import compiled
 from tests.support import cases
+from tests.support.compiled_steps import gradients, legacy_step
 from tests.support.legacy_subclasses import FACTORIES
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 from tests.support.side_by_side import assert_same
+from tests.support.training import create
 
 PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
 GRADS = jax.tree.map(lambda leaf: jnp.cos(3 * leaf), PARAMS)
@@ -93,34 +96,11 @@ def test_an_equal_multi_optimizer_is_no_new_compilation(compilations: Compilatio
     assert compilations.count == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "switch"),
-    [
-        ("Adam-all", jax.disable_jit),
-        ("Adam-all", lambda: compiled_steps(False)),
-        ("WeightNorm-over_Momentum", lambda: compiled_steps(False)),
-        ("MultiOptimizer-two", jax.disable_jit),
-    ],
-)
-def test_steps_can_be_left_uncompiled(
-    compilations: Compilations, genuine: Any, name: str, switch: Any
-) -> None:
-    case = cases.case(name)
-    params = jax.tree.map(jnp.asarray, case.parameters())
-    results = []
-    with switch():
-        for space in (optim, genuine):
-            optimizer = case.build(space).create(params)
-            grads = jax.tree.map(jnp.asarray, cases.gradients(0, params))
-            results.append(optimizer.apply_gradient(grads))
-    assert compilations.count == 0
-    assert_same(*results, ulps=2.0)
-    if not name.startswith("WeightNorm"):  # what the genuine calls parameters is its moments
-        assert_same(results[0].state, results[1].state)
-
-
 def test_compiled_steps_nest_and_come_back(compilations: Compilations) -> None:
     optimizer = fresh()(0.1).create(PARAMS)
+    with jax.disable_jit():
+        train(optimizer)
+    assert compilations.count == 0
     with compiled_steps(False):
         with compiled_steps(True):
             train(optimizer)
@@ -133,18 +113,29 @@ def test_compiled_steps_nest_and_come_back(compilations: Compilations) -> None:
     assert compilations.count == 2
 
 
+PROGRAM = """
+import jax.numpy as jnp
+from flaxoptim_compat import optim
+from flaxoptim_compat.bridge import compiled
+optimizer = optim.Momentum(0.1).create(jnp.ones(3))
+try:
+    optimizer.apply_gradient(jnp.ones(()))
+except ValueError:
+    print("refused")
+optimizer.apply_gradient(jnp.ones(3))
+print(compiled._compiled.cache_info().currsize)
+"""
+
+
 @pytest.mark.parametrize(
-    ("value", "expected"), [("0", "0"), pytest.param("1", "1", marks=pytest.mark.exhaustive)]
+    ("compiled", "strict", "expected"),
+    [("0", "1", "refused\n0\n"), pytest.param("1", "0", "2\n", marks=pytest.mark.exhaustive)],
 )
-def test_an_environment_variable_switches_them_off_for_a_program(value: str, expected: str) -> None:
-    program = (
-        "import jax.numpy as jnp; from flaxoptim_compat import optim;"
-        "from flaxoptim_compat.bridge import compiled;"
-        "optim.Momentum(0.1).create(jnp.ones(3)).apply_gradient(jnp.ones(3));"
-        "print(compiled._compiled.cache_info().currsize)"
-    )
-    size = output_of(["-c", program], ROOT, {"FLAXOPTIM_COMPAT_COMPILED": value})
-    assert size.split() == [expected]
+def test_environment_variables_switch_compiling_off_and_strictness_on(
+    compiled: str, strict: str, expected: str
+) -> None:
+    variables = {"FLAXOPTIM_COMPAT_COMPILED": compiled, "FLAXOPTIM_COMPAT_STRICT": strict}
+    assert output_of(["-W", "ignore", "-c", PROGRAM], ROOT, variables) == expected
 
 
 @pytest.mark.parametrize("name", ["own_state", "clipped_bfloat16_momentum", "noisy", "projected"])
@@ -246,3 +237,67 @@ def test_more_definitions_with_other_rates_than_are_kept_are_one_compilation(
     assert compilations.count == 1
     assert compiled._division.cache_info().currsize <= kept + 1
     assert int(optimizer.state.step) == definitions
+
+
+SOME = ["Adam-all", "Adafactor-all", "WeightNorm-over_Momentum", "MultiOptimizer-two"]
+
+
+def device_of(array: jax.Array) -> jax.Device:
+    """The one device that holds it: before jax 0.4.31 an array does not say so by itself."""
+    (device,) = array.devices()
+    return device
+
+
+W, B = jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), jnp.linspace(0.5, 1.0, 6)
+
+
+def test_device_put_moves_all_leaves() -> None:
+    device = jax.devices()[2]
+    optimizer = jax.device_put(create(cases.case("Adam-all"), optim), device)
+    after = legacy_step(optimizer, jax.device_put(gradients(optimizer.target, 0), device))
+    assert {device_of(leaf) for leaf in jax.tree.leaves((optimizer, after))} == {device}
+
+
+@pytest.mark.parametrize("name", ["Adam-all", "MultiOptimizer-two"])
+def test_replicated_training_equals_the_genuine(genuine: Any, name: str) -> None:
+    def step(optimizer: Any, scale: Any) -> Any:
+        grads = jax.tree.map(lambda leaf: scale * leaf, gradients_of_target)
+        return optimizer.apply_gradient(jax.lax.pmean(grads, "batch"))
+
+    case = cases.case(name)
+    gradients_of_target = gradients(case.parameters(), 0)
+    results = []
+    for namespace in (optim, genuine):
+        optimizer = jax_utils.replicate(create(case, namespace), jax.devices()[:4])
+        assert optimizer.state.step.shape == (4,)
+        train = jax.pmap(step, axis_name="batch")
+        for _ in range(2):
+            optimizer = train(optimizer, jnp.arange(4.0))
+        results.append(jax_utils.unreplicate(optimizer))
+        assert results[-1].state.step.shape == ()
+    assert_same(*results, ulps=4.0)
+
+
+@pytest.mark.parametrize("name", ["Adam", "Momentum", "LAMB", "MultiOptimizer"])
+def test_leaves_on_different_devices_stay_where_they_are(genuine: Any, name: str) -> None:
+    params = {
+        "w": jax.device_put(W, jax.devices()[1]),
+        "b": jax.device_put(B, jax.devices()[2]),
+        "c": jax.device_put(B + 1.0, jax.devices()[1]),
+    }
+    results = []
+    for space in (optim, genuine):
+        if name == "MultiOptimizer":
+            some = space.ModelParamTraversal(lambda path, value: path != "/c")
+            definition = space.MultiOptimizer((some, space.Adam(0.1)))
+        else:
+            definition = cases.case(f"{name}-all").build(space)
+        optimizer = definition.create(params)
+        for _ in range(2):
+            optimizer = optimizer.apply_gradient(params)
+        results.append(optimizer)
+    mine = results[0]
+    assert jax.tree.map(device_of, mine.target) == jax.tree.map(device_of, params)
+    for moment in jax.tree.leaves(mine.state.param_states["w"]):
+        assert device_of(moment) == jax.devices()[1]
+    assert_same(*results, ulps=2.0)

@@ -1,4 +1,7 @@
-"""Hyper-parameters given with a step, and hyper-parameters assigned to a definition."""
+"""Hyper-parameters given with a step, also by scan and vmap; and assigned to a definition.
+
+What is assigned holds from the next call on, compiled or not.
+"""
 
 from __future__ import annotations
 
@@ -163,20 +166,6 @@ def test_overrides_of_a_multi_optimizer(genuine: Any, form: str, jit: bool) -> N
     assert_same(*results, 0.0 if jit else 1.0)
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
-def test_the_rate_may_come_with_each_call_only(genuine: Any, name: str) -> None:
-    step = jax.jit(lambda optimizer, rate: optimizer.apply_gradient(GRADS[0], learning_rate=rate))
-    results = []
-    for space in (optim, genuine):
-        optimizer = definition(space, name, learning_rate=None).create(PARAMS)
-        assert optimizer.optimizer_def.hyper_params.learning_rate is None
-        for call in (optimizer.apply_gradient, jax.jit(optimizer.apply_gradient)):
-            with pytest.raises(AssertionError, match="no learning rate provided"):
-                call(GRADS[0])
-        results.append(step(step(optimizer, 0.1), 0.2))
-    assert_same(*results, max(ulps(name), 1.0))
-
-
 INTEGERS = [
     ("Adam", {"learning_rate": 1, "beta1": 0, "weight_decay": 0, "eps": 1}),
     ("Adam", {"learning_rate": np.int32(1), "beta2": 0}),
@@ -233,3 +222,224 @@ def test_a_rate_is_rounded_to_the_dtype_of_each_parameter(
         with compiled_steps(way == "compiled"):
             found.append(step(optimizer).target)
     assert_same(*found)
+
+
+BOTH = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
+OF_BOTH = jax.tree.map(lambda leaf: jnp.cos(3.0 * leaf) + 0.2, BOTH)
+RATES = jnp.asarray([0.1, 0.05, 0.2])
+# Vectors of rates and scanned ones are fused otherwise than a rate that is built in.
+ULPS = 4.0
+
+
+def create(namespace: Any, name: str, params: Any = BOTH) -> Any:
+    return cases.case(f"{name}-default").build(namespace).create(params)
+
+
+def scan(optimizer: Any, rates: Any, grads: Any = OF_BOTH) -> Any:
+    def step(carry: Any, rate: Any) -> tuple[Any, Any]:
+        return carry.apply_gradient(grads, learning_rate=rate), carry.state.step
+
+    return jax.lax.scan(step, optimizer, rates)
+
+
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
+def test_scan_over_a_schedule(genuine: Any, name: str) -> None:
+    mine, steps = scan(create(optim, name), RATES)
+    theirs, _ = scan(create(genuine, name), RATES)
+    assert_same(mine, theirs, ULPS)
+    assert steps.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
+def test_a_vector_of_rates_makes_an_ensemble(genuine: Any, name: str) -> None:
+    def step(optimizer: Any, rate: Any) -> Any:
+        return optimizer.apply_gradient(OF_BOTH, learning_rate=rate)
+
+    ensemble = jax.jit(jax.vmap(step, in_axes=(None, 0)))
+    again = jax.jit(jax.vmap(step))
+    mine, theirs = (
+        again(ensemble(create(space, name), RATES), RATES) for space in (optim, genuine)
+    )
+    assert_same(mine, theirs, ULPS)
+    for number, rate in enumerate(RATES):
+        alone = step(step(create(optim, name), rate), rate)
+        assert_same(jax.tree.map(lambda leaf, number=number: leaf[number], mine), alone, ULPS)
+
+
+@pytest.mark.parametrize("dtype", each([jnp.bfloat16, jnp.float16], [jnp.bfloat16]))
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
+def test_a_float32_rate_leaves_half_precision_as_it_is_in_scan(name: str, dtype: Any) -> None:
+    # With the genuine one the carry becomes float32, which scan refuses.
+    params, grads = (jax.tree.map(lambda leaf: leaf.astype(dtype), x) for x in (BOTH, OF_BOTH))
+    before = create(optim, name, params)
+    after, _ = scan(before, RATES, grads)
+    dtypes = [[leaf.dtype for leaf in jax.tree.leaves(each)] for each in (before, after)]
+    assert dtypes[0] == dtypes[1]
+    wide, _ = scan(create(optim, name), RATES)
+    for half, full in zip(jax.tree.leaves(after.target), jax.tree.leaves(wide.target), strict=True):
+        # Three steps, each rounding to the 8 bits of bfloat16 or the 11 of float16.
+        bound = 8 * float(jnp.finfo(dtype).eps) * float(jnp.max(jnp.abs(full)))
+        np.testing.assert_allclose(half.astype(jnp.float32), full, rtol=0, atol=bound)
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["jit", "outside jit"])
+@pytest.mark.parametrize("name", ["Adam", "AdaBelief", "LAMB", "RMSProp"])
+def test_an_overridden_beta2_is_not_rounded_to_1(genuine: Any, name: str, jit: bool) -> None:
+    params, grads = (
+        jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), x) for x in (BOTH, OF_BOTH)
+    )
+    assert float(jnp.asarray(0.999, jnp.bfloat16)) == 1.0
+    if not jit:
+        skip_unless_rounded(params)
+
+    def moments(namespace: Any) -> Any:
+        optimizer = getattr(namespace, name)(0.1, beta2=0.5).create(params)
+        step = lambda optimizer: optimizer.apply_gradient(grads, beta2=0.999)
+        return (jax.jit(step) if jit else step)(optimizer)
+
+    mine, theirs = moments(optim), moments(genuine)
+    assert_same(mine.state, theirs.state, 1.0 if name == "AdaBelief" else 0.0)
+    largest = max(float(jnp.max(leaf)) for leaf in jax.tree.leaves(mine.state.param_states))
+    assert largest > 0.0
+    moved = jax.tree.map(lambda new, old: jnp.any(new != old), mine.target, params)
+    assert all(jax.tree.leaves(moved))
+    assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(mine.target))
+
+
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
+def test_gradients_through_steps(genuine: Any, name: str) -> None:
+    other = jax.tree.map(lambda leaf: jnp.cos(5 * leaf) + 0.3, BOTH)
+
+    def derivatives(namespace: Any) -> Any:
+        optimizer = create(namespace, name)
+
+        def after(rate: Any, grads: Any) -> Any:
+            first = optimizer.apply_gradient(grads, learning_rate=rate)
+            target = first.apply_gradient(other, learning_rate=rate).target
+            return jnp.sum(target["w"] ** 2) + jnp.sum(target["b"] ** 3)
+
+        return jax.jit(jax.grad(after, argnums=(0, 1)))(0.1, OF_BOTH)
+
+    # Derivatives take more roundings than steps.
+    assert_same(derivatives(optim), derivatives(genuine), ulps=64.0)
+
+
+PARTS = {"a": jnp.linspace(-1.0, 2.0, 6).reshape(2, 3), "b": jnp.linspace(0.5, 1.0, 3)}
+OF_PARTS = jax.tree.map(jnp.cos, PARTS)
+
+
+def multi(namespace: Any) -> Any:
+    traversal = namespace.ModelParamTraversal
+    return namespace.MultiOptimizer(
+        (traversal(lambda path, value: "a" in path), namespace.Momentum(0.1)),
+        (traversal(lambda path, value: "b" in path), namespace.Momentum(0.2)),
+    )
+
+
+DEFINITIONS: dict[str, Any] = {
+    "Adam": lambda namespace: namespace.Adam(0.1),
+    "Momentum": lambda namespace: namespace.Momentum(0.1),
+    "MultiOptimizer": multi,
+    "WeightNorm": lambda namespace: namespace.WeightNorm(namespace.Momentum(0.1)),
+    "own code": lambda namespace: with_own_code(namespace)(0.1),
+}
+
+
+def with_own_code(namespace: Any) -> Any:
+    class OwnCode(namespace.GradientDescent):  # type: ignore[misc]
+        def apply_param_gradient(
+            self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
+        ) -> Any:
+            return param - 2 * hyper_params.learning_rate * grad, state
+
+    return OwnCode
+
+
+def assign_rate(definition: Any, rate: Any) -> None:
+    definition.hyper_params = definition.hyper_params.replace(learning_rate=rate)
+
+
+def assign_list(definition: Any, rate: Any) -> None:
+    definition.hyper_params = [each.replace(learning_rate=rate) for each in definition.hyper_params]
+
+
+def assign_in_list(definition: Any, rate: Any) -> None:
+    definition.hyper_params[1] = definition.hyper_params[1].replace(learning_rate=rate)
+
+
+def assign_wrapped(definition: Any, rate: Any) -> None:
+    assign_rate(definition.wrapped_optimizer, rate)
+
+
+ASSIGNMENTS = [
+    ("Adam", assign_rate),
+    ("Momentum", assign_rate),
+    ("own code", assign_rate),
+    ("MultiOptimizer", assign_list),
+    ("MultiOptimizer", assign_in_list),
+    ("WeightNorm", assign_wrapped),
+]
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["jit", "outside jit"])
+@pytest.mark.parametrize(("name", "assign"), ASSIGNMENTS)
+def test_an_assignment_holds_from_the_next_call_on(
+    genuine: Any, name: str, assign: Any, jit: bool
+) -> None:
+    results = []
+    for space in (optim, genuine):
+        step = lambda optimizer: optimizer.apply_gradient(OF_PARTS)
+        if jit and space is optim:
+            step = jax.jit(step)  # the genuine one would go on with its old trace
+        optimizer = DEFINITIONS[name](space).create(PARTS)
+        history = []
+        for rate in (None, 0.7, 0.03, 0.7):
+            if rate is not None:
+                assign(optimizer.optimizer_def, rate)
+            optimizer = step(optimizer)
+            history.append(optimizer.target)
+        results.append(history)
+    assert_same(*results, ulps=8.0)  # compiled here, op by op there
+
+
+@pytest.mark.parametrize(("name", "assign"), ASSIGNMENTS)
+def test_going_back_to_former_values_needs_no_new_trace(name: str, assign: Any) -> None:
+    traces = []
+
+    @jax.jit
+    def step(optimizer: Any) -> Any:
+        traces.append(None)
+        return optimizer.apply_gradient(OF_PARTS)
+
+    optimizer = DEFINITIONS[name](optim).create(PARTS)
+    for rate in (0.7, 0.03, 0.7, 0.03, 0.7):
+        assign(optimizer.optimizer_def, rate)
+        optimizer = step(optimizer)
+    assert len(traces) == 2
+
+
+def test_an_optimizer_that_left_jit_before_an_assignment_obeys_it_after() -> None:
+    optimizer = optim.GradientDescent(0.5).create(jnp.zeros(()))
+    step = jax.jit(lambda optimizer: optimizer.apply_gradient(jnp.ones(())))
+    after = step(optimizer)
+    assign_rate(after.optimizer_def, 0.25)
+    assert float(step(after).target) == -0.75
+    assert float(after.apply_gradient(jnp.ones(())).target) == -0.75
+    assign_rate(optimizer.optimizer_def, 4.0)
+    assert float(step(optimizer).target) == -4.0
+
+
+def test_an_array_as_default_rate_is_compared_by_value() -> None:
+    traces = []
+
+    @jax.jit
+    def step(optimizer: Any) -> Any:
+        traces.append(None)
+        return optimizer.apply_gradient(jnp.ones(()))
+
+    results = [
+        float(step(optim.GradientDescent(jnp.asarray(rate)).create(jnp.zeros(()))).target)
+        for rate in (0.5, 0.5, 0.25, np.float32(0.25), 0.5)
+    ]
+    assert results == [-0.5, -0.5, -0.25, -0.25, -0.5]
+    assert len(traces) == 2

@@ -13,9 +13,7 @@ import pytest
 
 from flaxoptim_compat import FlaxOptimLeniencyWarning, compiled_steps, optim, strict
 from flaxoptim_compat.catalogue import PLAIN
-from tests.support.options import each, exhaustive
-from tests.support.places import ROOT
-from tests.support.processes import output_of
+from tests.support.options import each
 from tests.support.side_by_side import assert_same
 
 # A parameter and its gradient: smaller ones, and one to which the parameter grows.
@@ -127,29 +125,6 @@ def test_strict_refuses_what_is_warned_of_before_and_after(way: str) -> None:
     with contextlib.suppress(KeyError), strict():
         raise KeyError
     is_let_pass()
-
-
-STEP = """
-import jax.numpy as jnp
-from flaxoptim_compat import optim
-optimizer = optim.Momentum(0.1).create({"w": jnp.ones(3)})
-try:
-    optimizer.apply_gradient({"w": jnp.ones(())})
-except ValueError:
-    print("refused")
-else:
-    print("let pass")
-"""
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [("1", "refused"), pytest.param("0", "let pass", marks=exhaustive)]
-)
-def test_the_environment_variable(
-    monkeypatch: pytest.MonkeyPatch, value: str, expected: str
-) -> None:
-    monkeypatch.setenv("FLAXOPTIM_COMPAT_STRICT", value)
-    assert output_of(["-W", "ignore", "-c", STEP], ROOT) == f"{expected}\n"
 
 
 @pytest.mark.parametrize("way", WAYS)

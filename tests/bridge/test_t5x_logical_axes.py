@@ -1,4 +1,7 @@
-"""Definitions that T5X can ask for the axes of their state."""
+"""Definitions that T5X can ask for the axes of their state: those of here, and those of T5X.
+
+The latter do in its training state what they do on the genuine flax.optim.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import core
+from flax import core, serialization
 from jax.sharding import PartitionSpec as P
 
 from flaxoptim_compat import from_optax, optim
@@ -19,7 +22,9 @@ from tests.support import cases
 from tests.support import t5x_models as models
 from tests.support.legacy_subclasses import FACTORIES
 from tests.support.side_by_side import assert_same
-from tests.support.t5x_definitions import by_subtrees, logical_adam
+from tests.support.t5x_definitions import AXES as AXES_SAID
+from tests.support.t5x_definitions import FACTORIES as DEFINITIONS_OF_T5X
+from tests.support.t5x_definitions import by_path, by_subtrees, logical_adam
 
 PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
 AXES = {"w": P("in", "out"), "b": P("out")}
@@ -88,24 +93,6 @@ def test_parts_of_a_multi_optimizer() -> None:
     definition = t5x.with_logical_axes(focused.optimizer_def)
     states = definition.derive_logical_axes(focused, AXES).state.param_states
     assert states["w"].grad_ema == P("in", "out") and states["b"] is None
-
-
-def test_a_training_state_has_axes() -> None:
-    definition = t5x.with_logical_axes(optim.Adam(0.1))
-    cache_axes = {"k_axes": models.AxisMetadata(("mlp",))}
-    cache = {"k": jnp.ones(2)}
-    variables = core.freeze(models.variables(cache=cache, cache_axes=cache_axes, stats=cache))
-    state = t5x.FlaxOptimTrainState.create(definition, variables)
-    axes = state.as_logical_axes()
-    assert type(axes) is t5x.FlaxOptimTrainState and axes._optimizer.optimizer_def is definition
-    assert axes.step is None and axes.params_axes is None
-    assert axes.params == core.freeze(models.specs())
-    assert axes.param_states["stack"].grad_sq_ema == P("layers", "embed", "mlp")
-    assert axes.flax_mutables == core.freeze({"cache": {"k": P("mlp")}})
-    assert axes.flax_mutables_axes == core.freeze({"cache": cache_axes})
-    assert axes.param_states["dense"]["bias"].grad_ema == P("mlp")
-    # Where the state has arrays there are axes, in the same structure.
-    assert jax.tree.structure(axes.param_states) == jax.tree.structure(state.param_states)
 
 
 @some
@@ -221,3 +208,110 @@ class CountsSteps(optim.OptimizerDef):
 def test_as_such_a_part_without_any_moment() -> None:
     definition = by_subtrees(optim, [(part("w"), t5x.with_logical_axes(CountsSteps(None)))])
     assert derived(definition, PARAMS, AXES).state.param_states["w"] == P()
+
+
+every_definition = pytest.mark.parametrize("name", DEFINITIONS_OF_T5X)
+
+
+def create(name: str, freeze: Any = core.freeze, base: Any = optim) -> Any:
+    return t5x.FlaxOptimTrainState.create(
+        DEFINITIONS_OF_T5X[name](base), freeze(models.variables())
+    )
+
+
+@every_definition
+@pytest.mark.parametrize("freeze", [core.freeze, dict], ids=["frozen", "dict"])
+def test_training_equals_the_genuine(genuine: Any, name: str, freeze: Any) -> None:
+    step = jax.jit(lambda state, grads: state.apply_gradient(grads, learning_rate=0.05))
+    states = [create(name, freeze, base) for base in (optim, genuine)]
+    for number in range(3):
+        grads = freeze(models.gradients(number))
+        states = [step(state, grads) for state in states]
+    mine, theirs = (state._optimizer for state in states)
+    # XLA fuses Adam in another order; the others run the same code.
+    assert_same(mine, theirs, ulps=4.0 if name == "logical_adam" else 0.0)
+    assert jax.tree.structure(mine.target) == jax.tree.structure(theirs.target)
+
+
+@every_definition
+def test_state_dicts_equal_the_genuine(genuine: Any, name: str) -> None:
+    mine, theirs = (create(name, base=base).state_dict() for base in (optim, genuine))
+    assert_same(mine, theirs)
+    assert jax.tree.structure(mine) == jax.tree.structure(theirs)
+
+
+@every_definition
+def test_a_trained_state_is_restored(name: str) -> None:
+    trained = create(name).apply_gradient(core.freeze(models.gradients(0)), 0.05)
+    saved = serialization.msgpack_serialize(trained.state_dict())
+    restored = create(name).restore_state(serialization.msgpack_restore(saved))
+    assert_same(restored._optimizer, trained._optimizer)
+
+
+def test_the_factors_of_a_parameter_follow_its_axis_names() -> None:
+    state = create("factored")
+    factor_map = state._optimizer.optimizer_def.hyper_params.factor_map
+    assert {path: [factor.name for factor in rule] for path, rule in factor_map.items()} == {
+        "dense/bias": ["COLUMN"],
+        "dense/kernel": ["ROW", "COLUMN"],
+        "embedding": ["COLUMN", "ROW"],
+        "stack": ["BATCH", "ROW", "COLUMN"],
+    }
+    stack = state.param_states["stack"]
+    assert (stack.v_row.shape, stack.v_col.shape, stack.v.shape) == ((2, 8), (2, 16), (1,))
+
+
+@every_definition
+def test_logical_axes_are_those_that_the_definition_derives(name: str) -> None:
+    state = create(name)
+    axes = state.as_logical_axes()
+    found = {
+        path: tuple(vars(each).values())
+        for path, each in by_path(axes.param_states).items()
+        if each is not None
+    }
+    assert found == AXES_SAID[name]
+    assert axes.step is None and axes.params == core.freeze(models.specs())
+    assert axes._optimizer.optimizer_def is state._optimizer.optimizer_def
+
+
+def test_axes_of_a_mesh_by_way_of_the_state_dict() -> None:
+    """As T5X's partitioner does it, with a definition of T5X's and with one of these here."""
+    mutables = {"cache": {"k": np.ones(4)}, "cache_axes": {"k_axes": models.AxisMetadata(("mlp",))}}
+    variables = core.freeze(models.variables(**mutables))
+    adafactor = t5x.with_logical_axes(optim.Adafactor(0.1, min_dim_size_to_factor=8))
+    for definition in (DEFINITIONS_OF_T5X["logical_adam"](optim), adafactor):
+        state = t5x.FlaxOptimTrainState.create(definition, variables)
+        axes = models.mesh_axes(state.as_logical_axes())
+        assert axes.step is None
+        assert axes.params["embedding"] == P("model", None)
+        assert axes.flax_mutables == core.freeze({"cache": {"k": P("model")}})
+    kernel = axes.param_states["dense"]["kernel"]
+    assert (kernel.v_row, kernel.v_col, kernel.v) == (P(None), P("model"), P(None))
+    inference = t5x.InferenceState.create(variables).as_logical_axes()
+    assert models.mesh_axes(inference).params["dense"]["bias"] == P("model")
+
+
+@every_definition
+def test_the_way_out(name: str) -> None:
+    state = create(name).apply_gradient(core.freeze(models.gradients(0)), 0.05)
+    optimizer, grads = state._optimizer, core.freeze(models.gradients(1))
+    train_state = optimizer.to_train_state(learning_rate=0.05).apply_gradients(grads=grads)
+    back = optim.Optimizer.from_train_state(train_state, optimizer.optimizer_def)
+    # A definition's own code becomes an update, the difference of two parameters.
+    assert_same(back, state.apply_gradient(grads, 0.05)._optimizer, ulps=4.0)
+
+
+def test_a_training_loop_of_t5x_may_shape_its_state_before_it_makes_it() -> None:
+    """It calls create in a trace, with a definition that it goes on using outside."""
+    definition = DEFINITIONS_OF_T5X["factored"](optim)
+    variables = core.freeze(models.variables())
+    shapes = jax.eval_shape(
+        lambda: t5x.FlaxOptimTrainState.create(definition, jax.tree.map(jnp.asarray, variables))
+    )
+    state = t5x.FlaxOptimTrainState.create(definition, variables)
+    assert jax.tree.structure(shapes) == jax.tree.structure(state)
+    assert_same(
+        jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes.param_states),
+        state.param_states,
+    )

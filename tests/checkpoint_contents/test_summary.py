@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,16 @@ import pytest
 from flax import jax_utils, serialization
 from flax.training.train_state import TrainState
 
-from flaxoptim_compat import optim
+from flaxoptim_compat import catalogue, optim
+from flaxoptim_compat.checkpoint_contents import fields
 from flaxoptim_compat.cli import main
+from flaxoptim_compat.optim.legacy_loop import LegacyState
+from flaxoptim_compat.transforms.weight_norm import WeightNormState
 from tests.data import goldens
 from tests.generate.layers import GROUP_NORM
-from tests.support.cases import case
+from tests.support.cases import CASES, case
 from tests.support.group_norm import parameters
+from tests.support.optax_states import named_tuples
 from tests.support.optimizer_checkpoints import LAYOUTS
 from tests.support.training import create
 
@@ -261,3 +266,45 @@ def test_a_name_of_many_digits_is_no_place_in_a_list(
     name = "1" * 5000
     path = written(tmp_path, {"target": {name: np.ones(2)}, "state": {name: {"step": 1}}})
     assert f"/{'1' * 100}" in inspected(path, capsys)
+
+
+PLAIN = [getattr(optim, row.name) for row in catalogue.PLAIN]
+
+
+def test_the_fields_of_legacy_states_are_those_of_the_classes() -> None:
+    expected: dict[frozenset[str], list[str]] = {frozenset({"v"}): ["RMSProp"]}
+    for definition in PLAIN:
+        state: Any = definition.formula.state
+        names = [] if state is None else [field.name for field in dataclasses.fields(state)]
+        expected.setdefault(frozenset(names), []).append(definition.__name__)
+    assert {names: tuple(each) for names, each in expected.items()} == fields.LEGACY_KINDS
+
+
+def test_the_fields_of_optax_states_are_those_of_the_classes() -> None:
+    states = {LegacyState: {"param_states": ""}}
+    for definition in PLAIN:
+        states.update(definition.formula.state_fields)
+    assert {frozenset(each._fields): names for each, names in states.items()} == fields.OPTAX_STATES
+    assert frozenset(WeightNormState._fields) == fields.WEIGHT_NORM_STATE
+
+
+def test_the_optax_states_of_a_definition_tell_its_kind() -> None:
+    expected: dict[frozenset[tuple[str, ...]], list[str]] = {}
+    for definition in PLAIN:
+        for states in combinations_in_use(definition):
+            found = frozenset(tuple(sorted(state._fields)) for state in states)
+            expected.setdefault(found, []).append(definition.__name__)
+    unique = {found: tuple(dict.fromkeys(names)) for found, names in expected.items()}
+    assert unique == fields.OPTAX_KINDS
+
+
+def combinations_in_use(definition: Any) -> list[tuple[Any, ...]]:
+    """The optax states that definitions of a class have together, whatever hyper-parameters."""
+    of_class = [entry for entry in CASES if entry.optimizer == definition.__name__]
+    known = tuple(definition.formula.state_fields)
+    found = []
+    for entry in of_class:
+        values = entry.build(optim)
+        chain = values.formula.transformation(values.values(values.hyper_params))
+        found.append(tuple(state for state in named_tuples(chain.init(())) if state in known))
+    return found

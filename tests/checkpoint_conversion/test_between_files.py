@@ -38,6 +38,8 @@ MADE = jax.tree_map(lambda value: 2 * value, [0.025])
 
 def definition():
     return optim.Adam(learning_rate=MADE[0])
+
+made = definition()
 """
 
 
@@ -77,6 +79,10 @@ With --definition, the conversion takes the rate and other hyper-parameters from
     )
     assert convert("new.msgpack", "old.msgpack", "--to", "legacy") == 0
     assert Path("old.msgpack").read_bytes() == ADAM.read_bytes()
+    capsys.readouterr()
+    assert convert(ADAM, "old.msgpack", "--to", "train-state", "--optimizer", "Adam") == 2
+    assert "old.msgpack exists already" in capsys.readouterr().err
+    assert Path("old.msgpack").read_bytes() == ADAM.read_bytes()
 
 
 @pytest.mark.parametrize("format_", ["msgpack", "orbax"])
@@ -103,32 +109,17 @@ def printed_code(output: str) -> str:
     return "\n".join(line[2:] for line in lines.group().splitlines())
 
 
-def test_a_definition_in_a_file_that_says_flax_optim(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "text", ["old_program:definition", "old_program.py:made", "optim.Adam(2 * 0.025)"]
+)
+def test_a_definition_in_a_file_that_says_flax_optim_or_written_out(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     Path("old_program.py").write_text(DEFINITION)
-    arguments = ("--to", "train-state", "--definition", "old_program:definition")
-    assert convert(ADAM, "new", *arguments) == 0
+    assert convert(ADAM, "new", "--to", "train-state", "--definition", text) == 0
     assert "learning rate" not in capsys.readouterr().out
     assert Path("new").read_bytes() == serialization.to_bytes(adam().to_train_state())
     assert "flax.optim" not in sys.modules
-
-
-def test_a_definition_that_is_a_variable_of_a_file() -> None:
-    program = "from flax import optim\n\ndefinition = optim.Adam(0.05)\n"
-    Path("old_program.py").write_text(program)
-    arguments = ("--to", "train-state", "--definition", "old_program:definition")
-    assert convert(ADAM, "new", *arguments) == 0
-    assert Path("new").read_bytes() == serialization.to_bytes(adam().to_train_state())
-
-
-def test_a_definition_that_is_an_expression(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("old_program.py").write_text(DEFINITION)
-    named = ("--to", "train-state", "--definition", "old_program:definition")
-    written = ("--to", "train-state", "--definition", "optim.Adam(2 * 0.025)")
-    assert convert(ADAM, "new", *named) == 0
-    expected = capsys.readouterr().out
-    assert convert(ADAM, "other", *written) == 0
-    assert Path("other").read_bytes() == Path("new").read_bytes()
-    assert capsys.readouterr().out.replace("other", "new") == expected
 
 
 @pytest.mark.parametrize(
@@ -160,13 +151,6 @@ def test_definitions_that_are_none(
     out, err = capsys.readouterr()
     assert out == "" and message in " ".join(err.split()) and "Traceback" not in err
     assert not Path("new").exists()
-
-
-def test_an_existing_destination_stays(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("new").write_text("precious")
-    assert convert(ADAM, "new", "--to", "train-state", "--optimizer", "Adam") == 2
-    assert "new exists already" in capsys.readouterr().err
-    assert Path("new").read_text() == "precious"
 
 
 @pytest.mark.filterwarnings("ignore:Flax Checkpointing will soon be deprecated")
@@ -249,3 +233,70 @@ def test_a_rate_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="cannot be read"):
         convert_checkpoint(old, new, ConversionSettings("legacy"))
     assert [each.name for each in tmp_path.iterdir()] == ["old"]
+
+
+NEW_PROGRAM = """\
+import jax.numpy as jnp
+import optax
+from flax.training.train_state import TrainState
+
+
+def new_state(width=3):
+    params = {"w": jnp.zeros(width)}
+    return TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.1))
+
+
+def wider():
+    return new_state(4)
+
+
+def in_a_dict():
+    return {"epoch": 0, "state": new_state()}
+
+
+ready = new_state()
+"""
+
+
+def convert_fitting(
+    fits: str, capsys: pytest.CaptureFixture[str], rate: str = "fixed"
+) -> tuple[int, str]:
+    Path("train.py").write_text(NEW_PROGRAM)
+    written(Path("old"), optim.Adam(0.1).create({"w": jnp.ones(3)}))
+    options = ["--definition", "optim.Adam(0.1)", "--rate", rate, "--fits", fits]
+    status = main(["checkpoint", "convert", "old", "new", "--to", "train-state", *options])
+    assert Path("new").exists() == (status == 0)
+    return status, " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("name", ["train:new_state", "train:ready", "train.py:new_state"])
+def test_it_fits(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert convert_fitting(name, capsys) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "reason"),
+    [
+        ("train:new_state", "settable", "Flax would refuse it with ValueError"),
+        ("train:new_state", "scheduled", "Flax would refuse it with ValueError"),
+        ("train:in_a_dict", "fixed", "Flax would refuse it with ValueError"),
+        (
+            "train:wider",
+            "fixed",
+            "float32 of shape (3,) in the result, and float32 of shape (4,)",
+        ),
+        ("train:nowhere", "fixed", "--fits train:nowhere: AttributeError"),
+        ("train", "fixed", "write MODULE:NAME or FILE.py:NAME"),
+    ],
+)
+def test_it_does_not(name: str, rate: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, errors = convert_fitting(name, capsys, rate)
+    assert status == 2 and reason in errors, errors
+
+
+def test_a_state_that_is_a_part(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("train.py").write_text(NEW_PROGRAM)
+    optimizer = optim.Adam(0.1).create({"w": jnp.ones(3)})
+    written(Path("old"), {"epoch": 3, "state": optimizer})
+    options = ["--definition", "optim.Adam(0.1)", "--rate", "fixed", "--fits", "train:in_a_dict"]
+    assert main(["checkpoint", "convert", "old", "new", "--to", "train-state", *options]) == 0

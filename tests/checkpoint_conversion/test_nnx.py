@@ -18,10 +18,8 @@ from flaxoptim_compat.checkpoint_contents.summary import summary
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from flaxoptim_compat.checkpoint_files import CheckpointError, open_checkpoint
-from tests.support import cases
-from tests.support.compiled_steps import gradients, legacy_step, optax_step
+from tests.support.compiled_steps import NAMES, gradients, make, optax_step, train
 from tests.support.nnx_models import (
-    as_arrays,
     compiled_step,
     gradients_like,
     model_like,
@@ -30,19 +28,14 @@ from tests.support.nnx_models import (
 from tests.support.options import ONE_EACH, each
 from tests.support.side_by_side import assert_same
 
-NAMES = [case.name for case in cases.CASES]
 FORMATS: list[Literal["msgpack", "orbax"]] = ["msgpack", "orbax"]
 # The test model with other names, one of them in a list.
 PATHS = {"conv": "encoder/0", "dense": "encoder/1", "dense/bias": "bias", "norm": "norm"}
 BACK = {"encoder/0": "conv", "encoder/1": "dense", "bias": "dense/bias"}
 
 
-def trained(name: str, steps: int = 2) -> Any:
-    case = cases.case(name)
-    optimizer = case.build(optim).create(as_arrays(case.parameters()))
-    for step in range(steps):
-        optimizer = legacy_step(optimizer, gradients(optimizer.target, step))
-    return optimizer
+def trained(name: str) -> Any:
+    return train(make(name), range(2))
 
 
 def saved(tree: Any, tmp_path: Path) -> Path:
@@ -89,42 +82,30 @@ def test_what_is_restored_is_the_old_optimizer_and_comes_back_byte_for_byte(
 @needs_nnx
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("name", ["Adam-all", "MultiOptimizer-two", "WeightNorm-over_Adam"])
-def test_training_goes_on_with_the_bits_of_the_train_state(
+def test_what_nnx_saves_later_comes_back(
     name: str, format_: Literal["msgpack", "orbax"], tmp_path: Path
 ) -> None:
     from flax import nnx
-
-    optimizer = trained(name)
-    new, definition = tmp_path / "new", optimizer.optimizer_def
-    report = convert_checkpoint(
-        saved(optimizer, tmp_path),
-        new,
-        ConversionSettings("nnx", definitions=definition),
-        format_=format_,
-    )
-    model = model_like(optimizer.target)
-    moved = to_nnx(definition.create(optimizer.target), model)
-    restored(report, model, moved)
-    state, compiled = optimizer.to_train_state(), compiled_step()
-    for step in range(2, 5):
-        grads = gradients(state.params, step)
-        state = optax_step(state, grads)
-        compiled(moved, model, gradients_like(model, grads))
-    again = optim.Optimizer.from_train_state(state)
-    assert_same(from_nnx(moved, model), again)
-    # What flax's own documentation says of saving, and from there back to the old program.
     from orbax.checkpoint import StandardCheckpointer
 
+    optimizer = trained(name)
+    settings = ConversionSettings("nnx", definitions=optimizer.optimizer_def)
+    new, later, back = (tmp_path / each for each in ("new", "later", "back"))
+    report = convert_checkpoint(saved(optimizer, tmp_path), new, settings, format_=format_)
+    model = model_like(optimizer.target)
+    moved = to_nnx(optimizer.optimizer_def.create(optimizer.target), model)
+    restored(report, model, moved)
+    state, grads = optimizer.to_train_state(), gradients(optimizer.target, 2)
+    compiled_step()(moved, model, gradients_like(model, grads))
+    again = optim.Optimizer.from_train_state(optax_step(state, grads))
+    assert_same(from_nnx(moved, model), again)
+    # What flax's own documentation says of saving, and from there back to the old program.
     with StandardCheckpointer() as checkpointer:
         pure = nnx.to_pure_dict(nnx.state({"model": model, "optimizer": moved}))
-        checkpointer.save(tmp_path / "later", pure)
-    convert_checkpoint(
-        tmp_path / "later",
-        tmp_path / "back",
-        ConversionSettings("legacy", definitions=definition),
-        format_="msgpack",
-    )
-    assert (tmp_path / "back").read_bytes() == serialization.to_bytes(again)
+        checkpointer.save(later, pure)
+    settings = ConversionSettings("legacy", definitions=optimizer.optimizer_def)
+    convert_checkpoint(later, back, settings, format_="msgpack")
+    assert back.read_bytes() == serialization.to_bytes(again)
 
 
 @needs_nnx

@@ -100,6 +100,7 @@ def test_with_the_rate_in_the_state(entry: Case, tmp_path: Path) -> None:
     }
     source = written(tmp_path / "legacy", optimizer)
     file = converted(source, "train-state", definitions=definition, fits=states["rewrite"])
+    assert file == serialization.to_bytes(states["to_train_state"])
     restored_into_each_other(states, {"convert": file})
 
 

@@ -63,17 +63,6 @@ def test_what_appears_meanwhile_is_left_alone(format_: Format, tmp_path: Path) -
 
 
 @both_formats
-def test_a_checkpoint_is_not_written_over_its_source(format_: Format, tmp_path: Path) -> None:
-    write_checkpoint(tmp_path / "x", TREE, format_)
-    with (
-        open_checkpoint(tmp_path / "x") as checkpoint,
-        pytest.raises(CheckpointError, match="exists already"),
-    ):
-        write_checkpoint(tmp_path / "x", checkpoint.tree, format_)
-    assert described(contents(tmp_path / "x")) == described(TREE)
-
-
-@both_formats
 @pytest.mark.parametrize("parent", ["missing", "file"])
 def test_there_must_be_a_directory_for_it(format_: Format, parent: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")

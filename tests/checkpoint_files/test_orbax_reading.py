@@ -238,72 +238,58 @@ except ChildProcessError:
     assert (done.stdout, done.stderr) == ("alone\n", "")
 
 
-def rewrite_json(path: Path, edit: Callable[[Any], object]) -> None:
-    content = json.loads(path.read_text())
-    edit(content)
-    path.write_text(json.dumps(content))
+def edited(edit: Callable[[Any], object]) -> Callable[[Path], object]:
+    """Change what a file of JSON holds."""
+
+    def rewrite(path: Path) -> None:
+        content = json.loads(path.read_text())
+        edit(content)
+        path.write_text(json.dumps(content))
+
+    return rewrite
 
 
-def first_entry(metadata: dict[str, Any]) -> Any:
-    return next(iter(metadata["tree_metadata"].values()))
+def updated(**entries: Any) -> Callable[[Path], object]:
+    return edited(lambda content: content.update(entries))
 
 
+def of_the_first(edit: Callable[[Any], object]) -> Callable[[Path], object]:
+    return edited(lambda content: edit(next(iter(content["tree_metadata"].values()))))
+
+
+def text(content: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(content)
+
+
+UNREADABLE, ODD = "'a' cannot be read", "an entry is not as orbax"
 DAMAGE: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "no description": ("a", lambda path: (path / ".zarray").unlink(), "'a' cannot be read"),
-    "no values": ("a", lambda path: (path / "0.0").unlink(), "'a' cannot be read"),
-    "cut values": ("a", lambda path: (path / "0.0").write_bytes(b"1234"), "'a' cannot be read"),
-    "text as values": ("a/.zarray", lambda path: path.write_text("no JSON"), "'a' cannot be read"),
-    "huge array": (
-        "a/.zarray",
-        lambda path: rewrite_json(path, lambda found: found.update(shape=[2**40, 2**20])),
-        "'a' cannot be read: its shape is",
-    ),
+    "no description": ("a", lambda path: (path / ".zarray").unlink(), UNREADABLE),
+    "no values": ("a", lambda path: (path / "0.0").unlink(), UNREADABLE),
+    "cut values": ("a", lambda path: (path / "0.0").write_bytes(b"1234"), UNREADABLE),
+    "text as values": ("a/.zarray", text("no JSON"), UNREADABLE),
+    "huge array": ("a/.zarray", updated(shape=[2**40, 2**20]), f"{UNREADABLE}: its shape is"),
     "huge parts": (
         "a/.zarray",
-        lambda path: rewrite_json(path, lambda found: found.update(chunks=[2**40, 2**10])),
+        updated(chunks=[2**40, 2**10]),
         "promises arrays of 9,007,199,254,741,000 bytes",
     ),
     "many parts": (
         "a/.zarray",
-        lambda path: rewrite_json(
-            path, lambda found: found.update(shape=[9999, 99], chunks=[1, 1])
-        ),
-        "'a' cannot be read: its shape is",
+        updated(shape=[9999, 99], chunks=[1, 1]),
+        f"{UNREADABLE}: its shape is",
     ),
-    "another dtype": (
-        "a/.zarray",
-        lambda path: rewrite_json(path, lambda found: found.update(dtype="|S8")),
-        "'a' cannot be read: ",
-    ),
-    "no JSON": ("_METADATA", lambda path: path.write_text("{"), "_METADATA is damaged: "),
-    "deep JSON": (
-        "_METADATA",
-        lambda path: path.write_text("[" * 100_000),
-        "_METADATA is damaged: ",
-    ),
-    "a list": (
-        "_METADATA",
-        lambda path: path.write_text("[1]"),
-        "the content is not a JSON object",
-    ),
-    "no tree": ("_METADATA", lambda path: path.write_text('{"a": 1}'), "an entry is not as orbax"),
-    "odd entry": (
-        "_METADATA",
-        lambda path: rewrite_json(path, lambda found: first_entry(found).update(key_metadata=[{}])),
-        "an entry is not as orbax",
-    ),
+    "another dtype": ("a/.zarray", updated(dtype="|S8"), f"{UNREADABLE}: "),
+    "no JSON": ("_METADATA", text("{"), "_METADATA is damaged: "),
+    "deep JSON": ("_METADATA", text("[" * 100_000), "_METADATA is damaged: "),
+    "a list": ("_METADATA", text("[1]"), "the content is not a JSON object"),
+    "no tree": ("_METADATA", text('{"a": 1}'), ODD),
+    "odd entry": ("_METADATA", of_the_first(lambda entry: entry.update(key_metadata=[{}])), ODD),
     "name outside": (
         "_METADATA",
-        lambda path: rewrite_json(
-            path, lambda found: first_entry(found)["key_metadata"][0].update(key="../../etc")
-        ),
+        of_the_first(lambda entry: entry["key_metadata"][0].update(key="../../etc")),
         "an array in '../../etc', outside of the directory",
     ),
-    "no text": (
-        "_strings.json",
-        lambda path: path.unlink(),
-        r"an entry is not as orbax writes them \(KeyError: 'c'\)",
-    ),
+    "no text": ("_strings.json", Path.unlink, rf"{ODD} writes them \(KeyError: 'c'\)"),
 }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from flax.traverse_util import flatten_dict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -155,25 +154,6 @@ def test_any_optimizer_on_any_tree_with_any_overrides(genuine: Any, data: st.Dat
     ]
     # Two more units than the table of tolerances has for one step: so few steps are no random walk.
     assert_same_run(*runs, bound=2 + 2.5 * STEPS**0.5)
-
-
-@pytest.mark.exhaustive
-@SETTINGS
-@given(data=st.data())
-def test_the_moments_of_half_precision_are_the_same(genuine: Any, data: st.DataObject) -> None:
-    name, kwargs = data.draw(
-        definitions().filter(lambda each: each[0] not in ("LARS", "Adafactor"))
-    )
-    dtype = data.draw(st.sampled_from([jnp.bfloat16, np.float16]))
-    # With decay the moments depend on the parameters, and those are rounded differently.
-    kwargs = {each: value for each, value in kwargs.items() if each != "weight_decay"}
-    params = jax.tree.map(jnp.asarray, data.draw(trees(dtype)))
-    seed = data.draw(st.integers(0, 1000))
-    runs = [
-        train(getattr(namespace, name)(**kwargs), params, [{}] * STEPS, seed)
-        for namespace in (optim, genuine)
-    ]
-    assert_same_run(*runs, bound=np.inf)
 
 
 def paths_of(params: Any, accepted: Any) -> set[str]:

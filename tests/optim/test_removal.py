@@ -37,7 +37,6 @@ def kernels() -> Any:
 
 
 EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: optim.GradientDescent(0.1), "optax.sgd(0.1)"),
     (
         lambda: optim.Momentum(0.1, nesterov=True),
         "optax.sgd(0.1, momentum=0.9, nesterov=True)",
@@ -51,10 +50,6 @@ EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
         "optax.adamw(3e-4, b1=0.9, b2=0.98, eps=1e-9, weight_decay=0.1)",
     ),
     (
-        lambda: optim.AdaBelief(0.001),
-        "optax.adabelief(0.001, b1=0.9, b2=0.999, eps=1e-16, eps_root=1e-16)",
-    ),
-    (
         lambda: optim.RMSProp(0.01, centered=True),
         "optax.rmsprop(0.01, decay=0.9, eps=1e-8, eps_in_sqrt=False, centered=True)",
     ),
@@ -66,12 +61,6 @@ EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: optim.Adagrad(0.1),
         "optax.chain(transforms.scale_by_sum_of_squares(0.1, eps=1e-8), optax.scale(-1.0))",
-    ),
-    (
-        lambda: optim.LAMB(0.002, weight_decay=0.01),
-        "optax.chain(optax.scale_by_adam(b1=0.9, b2=0.999, eps=1e-6),"
-        " optax.add_decayed_weights(0.01), transforms.scale_by_lamb_trust_ratio(),"
-        " optax.scale_by_learning_rate(0.002))",
     ),
     (
         lambda: optim.LARS(0.1, weight_decay=5e-5),

@@ -14,8 +14,17 @@ from flax.core import freeze
 from jax.sharding import NamedSharding, PartitionSpec
 
 from flaxoptim_compat import from_nnx, from_optax, optim, to_nnx
-from tests.support import cases
-from tests.support.compiled_steps import gradients, legacy_step, optax_step
+from tests.support.checkpoint_conversions import with_moments
+from tests.support.compiled_steps import (
+    ALL_CHANGED,
+    KINDS,
+    NAMES,
+    gradients,
+    legacy_step,
+    make,
+    optax_step,
+    train,
+)
 from tests.support.legacy_subclasses import FACTORIES
 from tests.support.meshes import mesh_of
 from tests.support.nnx_models import (
@@ -31,49 +40,12 @@ from tests.support.side_by_side import assert_same
 
 pytestmark = needs_nnx
 
-NAMES = [case.name for case in cases.CASES]
-SOME = [
-    *(name for name in NAMES if name.endswith("-all") or name.startswith("Multi")),
-    "Adafactor-all_factored",
-    "WeightNorm-over_Adam",
-]
-FEW = [
-    "Adam-all",
-    "LARS-all",
-    "Adafactor-all_factored",
-    "WeightNorm-over_Adam",
-    "MultiOptimizer-two",
-]
-
-
-def make(name: str) -> Any:
-    case = cases.case(name)
-    return case.build(optim).create(as_arrays(case.parameters()))
-
-
-def at_some_step(optimizer: Any, step: int) -> Any:
-    """The same optimizer after many steps, as far as its state tells."""
-
-    def waves(leaf: Any) -> Any:
-        if leaf.shape == (1,):
-            return leaf  # what Adafactor has no use for stays 0
-        return jnp.sin(jnp.arange(leaf.size, dtype=leaf.dtype) + 0.5).reshape(leaf.shape)
-
-    states = jax.tree.map(waves, optimizer.state.param_states)
-    return optimizer.replace(state=optim.OptimizerState(jnp.asarray(step, jnp.int32), states))
-
-
-def trained(optimizer: Any, steps: range) -> Any:
-    for step in steps:
-        optimizer = legacy_step(optimizer, gradients(optimizer.target, step))
-    return optimizer
-
 
 @pytest.mark.parametrize("name", each(NAMES, [case.name for case in ONE_EACH]))
 def test_there_and_back_is_the_same_to_the_bit(name: str) -> None:
     optimizer = make(name)
     for step in (0, 1, 1000):
-        optimizer = at_some_step(optimizer, step) if step else optimizer
+        optimizer = with_moments(optimizer, step) if step else optimizer
         model = model_like(optimizer.target)
         moved = to_nnx(optimizer, model)
         assert int(moved.step[...]) == step
@@ -83,9 +55,9 @@ def test_there_and_back_is_the_same_to_the_bit(name: str) -> None:
         assert_same(from_nnx(moved, model, optimizer), optimizer)
 
 
-@pytest.mark.parametrize("name", each(SOME, FEW))
+@pytest.mark.parametrize("name", each(ALL_CHANGED, KINDS))
 def test_going_on_gives_the_bits_of_the_train_state(name: str) -> None:
-    half_way = trained(make(name), range(5))
+    half_way = train(make(name), range(5))
     by_operation = in_jit = half_way.to_train_state()
     models = [model_like(half_way.target) for _ in range(2)]
     mine, mine_in_jit = (to_nnx(half_way, model) for model in models)
@@ -114,7 +86,7 @@ def test_the_users_own_code_sees_the_tree_that_it_knows(name: str) -> None:
     assert_same(from_nnx(moved, model), optim.Optimizer.from_train_state(state))
 
 
-def test_the_learning_rate_can_be_set_without_tracing_again() -> None:
+def test_no_rate_and_no_optimizer_made_anew_from_an_equal_one_is_traced_again() -> None:
     from flax import nnx
 
     traces = []
@@ -124,38 +96,20 @@ def test_the_learning_rate_can_be_set_without_tracing_again() -> None:
         traces.append(None)
         optimizer.update(model, grads)
 
-    optimizer = make("Momentum-all")
-    model = model_like(optimizer.target)
-    moved = to_nnx(optimizer, model, learning_rate=0.25)
-    assert float(moved.opt_state.hyperparams["learning_rate"][...]) == 0.25
+    optimizer = expected = make("Momentum-all")
     in_jit = jax.jit(lambda old, grads, rate: old.apply_gradient(grads, learning_rate=rate))
-    for number, rate in enumerate((0.1, 0.01, 0.3)):
+    for number, rate in enumerate((0.25, 0.01, 0.3, 0.1)):
         grads = gradients(optimizer.target, number)
+        if number in (0, 2):
+            model = model_like(optimizer.target)
+            moved = to_nnx(optimizer, model)
         moved.opt_state.hyperparams["learning_rate"][...] = jnp.float32(rate)
         step(moved, model, gradients_like(model, grads))
-        optimizer = in_jit(optimizer, grads, rate)
+        optimizer, expected = from_nnx(moved, model), in_jit(expected, grads, rate)
     assert len(traces) == 1
-    assert_same(from_nnx(moved, model), optimizer)
-
-
-def test_an_optimizer_made_anew_from_an_equal_one_is_not_traced_again() -> None:
-    traces = []
-
-    def step(optimizer: Any, model: Any, grads: Any) -> None:
-        traces.append(None)
-        optimizer.update(model, grads)
-
-    from flax import nnx
-
-    compiled = nnx.jit(step)
-    optimizer = make("Adam-all")
-    for number in range(3):
-        model = model_like(optimizer.target)
-        moved = to_nnx(optimizer, model)
-        compiled(moved, model, gradients_like(model, gradients(optimizer.target, number)))
-        optimizer = from_nnx(moved, model)
-    assert len(traces) == 1
-    assert_same(optimizer, trained(make("Adam-all"), range(3)))
+    assert_same(optimizer, expected)
+    moved = to_nnx(optimizer, model_like(optimizer.target), learning_rate=0.25)
+    assert float(moved.opt_state.hyperparams["learning_rate"][...]) == 0.25
 
 
 class Blocks(linen.Module):
@@ -188,7 +142,7 @@ def test_parameters_of_other_names_are_paired_and_all_else_stays() -> None:
 
     variables = Blocks().init(jax.random.key(0), jnp.ones((1, 2)))
     optimizer = optim.Adam(0.1).create(freeze(variables["params"]))
-    optimizer = trained(optimizer, range(2))
+    optimizer = train(optimizer, range(2))
 
     def by_function(path: str) -> str:
         place = max((each for each in PATHS if path.startswith(each)), key=len)
@@ -231,27 +185,22 @@ def make_blocks() -> Any:
     return optim.Momentum(0.1).create(variables["params"])
 
 
-TARGETS: dict[str, Any] = {
-    "params": {"params": {"a": {"w": jnp.ones(3)}}},
-    "tuple": ({"w": jnp.ones(3)},),
-    "FrozenDict": freeze({"b": {"w": jnp.ones(3)}}),
-    "numpy": {"a": {"w": np.ones(3, np.float32)}},
-    "array": jnp.ones(3),
-}
-PATHS_OF_TARGETS = {
-    "params": {"params": ""},
-    "tuple": {"0": "a"},
-    "FrozenDict": {"b": "a"},
-    "numpy": {},
-    "array": {"": "a/w"},
+# A target, and where its parameter stands in the model.
+TARGETS: dict[str, tuple[Any, dict[str, str]]] = {
+    "params": ({"params": {"a": {"w": jnp.ones(3)}}}, {"params": ""}),
+    "tuple": (({"w": jnp.ones(3)},), {"0": "a"}),
+    "FrozenDict": (freeze({"b": {"w": jnp.ones(3)}}), {"b": "a"}),
+    "numpy": ({"a": {"w": np.ones(3, np.float32)}}, {}),
+    "array": (jnp.ones(3), {"": "a/w"}),
 }
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_targets_of_every_kind(name: str) -> None:
-    optimizer = optim.Adam(0.1).create(TARGETS[name])
+    target, paths = TARGETS[name]
+    optimizer = optim.Adam(0.1).create(target)
     model = model_like({"a": {"w": jnp.zeros(3)}})
-    moved = to_nnx(optimizer, model, paths=PATHS_OF_TARGETS[name])
+    moved = to_nnx(optimizer, model, paths=paths)
     assert_same(model.a.w[...], jnp.ones(3))
     step_by_operation(moved, model, {"a": {"w": jnp.arange(3.0)}})
     again = from_nnx(moved, model)
@@ -263,7 +212,7 @@ def test_targets_of_every_kind(name: str) -> None:
 def test_an_abstract_model_becomes_a_real_one() -> None:
     from flax import nnx
 
-    optimizer = trained(make("Adam-all"), range(2))
+    optimizer = train(make("Adam-all"), range(2))
     model = nnx.eval_shape(lambda: model_like(optimizer.target))
     moved = to_nnx(optimizer, model)
     assert_same(from_nnx(moved, model), optimizer)

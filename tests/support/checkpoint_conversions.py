@@ -27,11 +27,11 @@ def converted(source: Path, to: Any, fits: Any = None, **settings: Any) -> bytes
     return destination.read_bytes()
 
 
-def with_moments(optimizer: Any) -> Any:
-    """The optimizer after two steps, with moments that are all different."""
+def with_moments(optimizer: Any, step: int = 2) -> Any:
+    """The optimizer after so many steps as far as it tells, with moments that are all different."""
     states = jax.tree.map(_waves, optimizer.state.param_states)
     return optimizer.replace(
-        state=optimizer.state.replace(step=jnp.asarray(2, jnp.int32), param_states=states)
+        state=optimizer.state.replace(step=jnp.asarray(step, jnp.int32), param_states=states)
     )
 
 

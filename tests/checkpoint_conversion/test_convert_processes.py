@@ -1,4 +1,6 @@
-"""``checkpoint convert`` on a file of 96 MB: how much memory it takes, and killing it."""
+"""``checkpoint convert`` in processes of its own: its memory, killing it, and flax without what it
+deprecates.
+"""
 
 from __future__ import annotations
 
@@ -98,3 +100,52 @@ def killed_while_writing(source: Path, destination: Path, delay: float) -> str:
     assert sorted(restored) == ["opt_state", "params", "step"]
     assert int(restored["opt_state"]["inner_state"]["0"]["count"]) == 5
     return "whole"
+
+
+PROGRAM = """
+import sys
+
+class Hiding:
+    def find_spec(self, name, path=None, target=None):
+        if name == "flax.training.checkpoints":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hiding())
+import numpy as np
+import flaxoptim_compat
+flaxoptim_compat.install()
+from flax import optim, serialization
+from flaxoptim_compat.cli import main
+
+def stepped(optimizer):
+    return optimizer.apply_gradient({"w": np.ones(3, np.float32)})
+
+def written(path, optimizer):
+    with open(path, "wb") as file:
+        file.write(serialization.to_bytes(optimizer))
+
+def restored(path):
+    fresh = optim.Adam(0.1).create({"w": np.zeros(3, np.float32)})
+    with open(path, "rb") as file:
+        return serialization.from_bytes(fresh, file.read())
+
+optimizer = stepped(optim.Adam(0.1).create({"w": np.ones(3, np.float32)}))
+written("legacy", optimizer)
+adam = ["--definition", "optim.Adam(0.1)", "--format", FORMAT]
+convert = ["checkpoint", "convert"]
+assert main([*convert, "legacy", "new", "--to", "train-state", *adam]) == 0
+assert main([*convert, "new", "back", "--to", "legacy", "--format", "msgpack"]) == 0
+assert main(["checkpoint", "inspect", "back"]) == 0
+expected = serialization.to_bytes(stepped(optimizer))
+same = [serialization.to_bytes(stepped(restored(path))) == expected for path in ("legacy", "back")]
+try:
+    import flax.training.checkpoints
+except ImportError:
+    print(same)
+"""
+
+
+@pytest.mark.parametrize("format_", ["msgpack", "orbax"])
+def test_saving_converting_and_restoring_do_without_it(format_: str, tmp_path: Path) -> None:
+    program = PROGRAM.replace("FORMAT", repr(format_))
+    assert output_of(["-c", program], tmp_path).endswith("[True, True]\n")
