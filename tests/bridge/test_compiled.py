@@ -186,7 +186,7 @@ def test_steps_with_a_new_number_each_grow_by_nothing(
     name: str, compilations: Compilations, caplog: pytest.LogCaptureFixture
 ) -> None:
     # The first of them fill caches; with ever new decays the last ones are not compiled any more.
-    steps = {"learning_rate": (50, 50, 100), "beta1": (20, 20, 30)}[name]
+    steps = {"learning_rate": (20, 20, 40), "beta1": (20, 20, 30)}[name]
     optimizer = fresh()(0.1).create(PARAMS)
     alive, compiled_since = [], [""]
     for count in steps:

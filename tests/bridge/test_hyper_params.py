@@ -17,6 +17,7 @@ import pytest
 from flaxoptim_compat import compiled_steps, optim
 from tests.support import cases
 from tests.support.half_precision import skip_unless_rounded
+from tests.support.legacy_subclasses import FACTORIES
 from tests.support.options import FAMILIES, each, params
 from tests.support.side_by_side import assert_same, ulps
 
@@ -341,18 +342,8 @@ DEFINITIONS: dict[str, Any] = {
     "Momentum": lambda namespace: namespace.Momentum(0.1),
     "MultiOptimizer": multi,
     "WeightNorm": lambda namespace: namespace.WeightNorm(namespace.Momentum(0.1)),
-    "own code": lambda namespace: with_own_code(namespace)(0.1),
+    "own code": FACTORIES["own_state"],
 }
-
-
-def with_own_code(namespace: Any) -> Any:
-    class OwnCode(namespace.GradientDescent):  # type: ignore[misc]
-        def apply_param_gradient(
-            self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
-        ) -> Any:
-            return param - 2 * hyper_params.learning_rate * grad, state
-
-    return OwnCode
 
 
 def assign_rate(definition: Any, rate: Any) -> None:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import core, serialization
+from flax import core
 from jax.sharding import PartitionSpec as P
 
 from flaxoptim_compat import from_optax, optim
@@ -238,14 +238,6 @@ def test_state_dicts_equal_the_genuine(genuine: Any, name: str) -> None:
     mine, theirs = (create(name, base=base).state_dict() for base in (optim, genuine))
     assert_same(mine, theirs)
     assert jax.tree.structure(mine) == jax.tree.structure(theirs)
-
-
-@every_definition
-def test_a_trained_state_is_restored(name: str) -> None:
-    trained = create(name).apply_gradient(core.freeze(models.gradients(0)), 0.05)
-    saved = serialization.msgpack_serialize(trained.state_dict())
-    restored = create(name).restore_state(serialization.msgpack_restore(saved))
-    assert_same(restored._optimizer, trained._optimizer)
 
 
 def test_the_factors_of_a_parameter_follow_its_axis_names() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import pytest
-from flax import core, serialization
+from flax import serialization
 from flax.linen.partitioning import logical_to_mesh_axes
 from jax.sharding import NamedSharding
 
@@ -30,21 +30,6 @@ DEFINITIONS = {
     ),
 }
 STEPS = 3
-
-
-@pytest.mark.parametrize("name", DEFINITIONS)
-@pytest.mark.parametrize("freeze", [core.freeze, dict], ids=["frozen", "dict"])
-def test_bits_of_the_bare_optimizer(name: str, freeze: Any) -> None:
-    definition = t5x.with_logical_axes(DEFINITIONS[name]())
-    state = t5x.FlaxOptimTrainState.create(definition, freeze(models.variables()))
-    bare = DEFINITIONS[name]().create(freeze(models.params()))
-    compiled = jax.jit(step)
-    for number in range(STEPS):
-        grads = freeze(models.gradients(number))
-        state, bare = compiled(state, grads), compiled(bare, grads)
-    assert state.step == STEPS
-    assert_same(state._optimizer, bare)
-    assert type(state.params) is type(bare.target)
 
 
 def step(state: Any, grads: Any) -> Any:

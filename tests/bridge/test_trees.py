@@ -17,6 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from flaxoptim_compat import compiled_steps, optim
 from flaxoptim_compat.bridge.trees import collecting_later, zeros_like
+from tests.support.legacy_subclasses import FACTORIES
 from tests.support.options import each_value, params
 from tests.support.side_by_side import assert_same, ulps
 
@@ -136,19 +137,8 @@ MIXED: dict[str, Callable[[Any], Any]] = {
     "MultiOptimizer": lambda namespace: namespace.MultiOptimizer(
         (namespace.ModelParamTraversal(lambda path, value: "w" in path), namespace.Momentum(0.1)),
     ),
-    "own code": lambda namespace: own_code(namespace)(0.1),
+    "own_state": FACTORIES["own_state"],
 }
-
-
-def own_code(namespace: Any) -> Any:
-    class OwnCode(namespace.Momentum):  # type: ignore[misc]
-        def apply_param_gradient(
-            self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
-        ) -> Any:
-            momentum = 0.5 * state.momentum + grad
-            return param - 0.1 * momentum, state.replace(momentum=momentum)
-
-    return OwnCode
 
 
 @pytest.mark.parametrize(
@@ -185,15 +175,9 @@ def test_dict_and_frozen_dict_may_change_from_step_to_step(name: str) -> None:
 
 
 MADE_ZEROS: dict[str, Callable[[], Any]] = {
-    "float32": lambda: jnp.ones((2, 3)),
-    "bfloat16": lambda: jnp.ones(4, jnp.bfloat16),
     "complex64": lambda: jnp.ones(4, jnp.complex64),
-    "int32": lambda: jnp.ones(4, jnp.int32),
     "bool": lambda: jnp.ones(4, bool),
-    "a scalar": lambda: jnp.ones(()),
-    "empty": lambda: jnp.ones((0, 3)),
     "a weak type": lambda: jnp.asarray(1.0),
-    "numpy": lambda: np.ones(3, np.float64),
     "a number": lambda: 1.5,
     "keys": lambda: jax.random.split(jax.random.key(0), 3),
     "on a device": lambda: jax.device_put(jnp.ones(3), jax.devices()[1]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,21 @@ from tests.support.optax_states import named_tuples
 from tests.support.optimizer_checkpoints import LAYOUTS
 from tests.support.training import create
 
+Inspected = Callable[[Any], str]
 
-def inspected(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["checkpoint", "inspect", str(path)]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return str(out)
+
+@pytest.fixture
+def inspected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inspected:
+    """What the command says of a checkpoint, or of a tree that is written to one."""
+
+    def said(held: Any) -> str:
+        path = held if isinstance(held, Path) else written(tmp_path, held)
+        assert main(["checkpoint", "inspect", str(path)]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        return str(out)
+
+    return said
 
 
 def written(directory: Path, tree: Any) -> Path:
@@ -60,19 +70,19 @@ def lines_about(output: str) -> dict[str, str]:
     ],
 )
 def test_kind_layout_and_step_of_what_flax_wrote(
-    release: str, name: str, kind: str, capsys: pytest.CaptureFixture[str]
+    release: str, name: str, kind: str, inspected: Inspected
 ) -> None:
     path = goldens.CHECKPOINTS / release / name / "step10.msgpack"
-    about = lines_about(inspected(path, capsys))
+    about = lines_about(inspected(path))
     assert about["kind"] == kind
     assert about["step"] == "10"
     assert about["layout"] == f"legacy, as Flax {release.removeprefix('flax-')} wrote it"
 
 
-def test_every_parameter_with_its_shape_and_size(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_parameter_with_its_shape_and_size(inspected: Inspected) -> None:
     path = goldens.CHECKPOINTS / "flax-0.5.3" / "Adam-default" / "step10.msgpack"
     assert (
-        inspected(path, capsys)
+        inspected(path)
         == f"""\
 {path}: msgpack, 4.2 kB in 19 entries
 
@@ -94,9 +104,9 @@ Optimizer at the top of the checkpoint
     )
 
 
-def test_which_optimizer_moves_which_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+def test_which_optimizer_moves_which_parameter(inspected: Inspected) -> None:
     path = goldens.CHECKPOINTS / "flax-0.5.3" / "MultiOptimizer-two" / "step10.msgpack"
-    output = inspected(path, capsys)
+    output = inspected(path)
     kinds = "Adam, AdaBelief or LAMB and Momentum or LARS"
     assert lines_about(output)["kind"] == f"{kinds} for a part, 3 parameters frozen"
     rows = [line.split("  ") for line in output.splitlines() if "float32" in line]
@@ -108,17 +118,15 @@ def test_which_optimizer_moves_which_parameter(capsys: pytest.CaptureFixture[str
     ]
 
 
-def test_a_list_of_states_does_not_tell_whose_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_of_states_does_not_tell_whose_they_are(inspected: Inspected) -> None:
     path = goldens.CHECKPOINTS / "flax-0.3.2" / "MultiOptimizer-two" / "step10.msgpack"
-    about = lines_about(inspected(path, capsys))
+    about = lines_about(inspected(path))
     assert about["kind"].endswith("the file does not tell which optimizer moves which parameter")
     assert about["layout"] == "legacy, as Flax 0.3.2 wrote it"
     assert about["step"] == "10"
 
 
-def test_optimizers_anywhere_and_what_stands_beside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_optimizers_anywhere_and_what_stands_beside(inspected: Inspected) -> None:
     adam = create(case("Adam-default"), optim)
     momentum = create(case("Momentum-default"), optim)
     tree = {
@@ -128,7 +136,7 @@ def test_optimizers_anywhere_and_what_stands_beside(
         "note": "a text",
         "nothing": None,
     }
-    output = inspected(written(tmp_path, tree), capsys)
+    output = inspected(tree)
     headings = [line for line in output.splitlines() if line.startswith("Optimizer at")]
     assert headings == ["Optimizer at generator/optimizer", "Optimizer at opt"]
     beside = output.partition("Other entries:\n\n")[2].splitlines()
@@ -143,11 +151,11 @@ def test_optimizers_anywhere_and_what_stands_beside(
 
 @pytest.mark.parametrize("entry", LAYOUTS, ids=lambda entry: entry.name)
 def test_a_train_state_has_the_kind_of_the_optimizer_it_came_from(
-    entry: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    entry: Any, inspected: Inspected
 ) -> None:
     optimizer = create(entry, optim)
-    legacy = inspected(written(tmp_path, optimizer), capsys)
-    state = inspected(written(tmp_path, optimizer.to_train_state()), capsys)
+    legacy = inspected(optimizer)
+    state = inspected(optimizer.to_train_state())
     about = lines_about(state)
     if entry.name == "MultiOptimizer-three":
         # Its part without moments cannot be told from what nothing moves.
@@ -163,7 +171,7 @@ def test_a_train_state_has_the_kind_of_the_optimizer_it_came_from(
         assert about["settable"] == f"learning_rate {rate}"
 
 
-def test_a_train_state_with_plain_optax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_train_state_with_plain_optax(inspected: Inspected) -> None:
     params = {"w": jnp.ones((2, 3))}
     for tx, kind in (
         (optax.adamw(0.1), "Adam, AdaBelief or LAMB"),
@@ -177,16 +185,14 @@ def test_a_train_state_with_plain_optax(tmp_path: Path, capsys: pytest.CaptureFi
         ),
     ):
         state = TrainState.create(apply_fn=None, params=params, tx=tx)
-        about = lines_about(inspected(written(tmp_path, state), capsys))
+        about = lines_about(inspected(state))
         assert about["kind"] == kind
         assert about["layout"] == "a TrainState with optax"
         assert about["step"] == "0"
         assert about["settable"] == "nothing: the rates are in the program"
 
 
-def test_a_step_with_a_copy_for_every_device(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_step_with_a_copy_for_every_device(inspected: Inspected) -> None:
     tree = {
         "target": {"w": np.ones((8, 3), np.float32)},
         "state": {
@@ -194,20 +200,18 @@ def test_a_step_with_a_copy_for_every_device(
             "param_states": {"w": {"momentum": np.zeros((8, 3), np.float32)}},
         },
     }
-    about = lines_about(inspected(written(tmp_path, tree), capsys))
+    about = lines_about(inspected(tree))
     assert about["step"] == "5, with a copy for each of 8 devices"
 
 
-def test_parameters_with_axes_that_linen_has_no_more(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_parameters_with_axes_that_linen_has_no_more(inspected: Inspected) -> None:
     def said(tree: Any) -> str:
-        text = inspected(written(tmp_path, tree), capsys)
+        text = inspected(tree)
         return text.partition(" may be of a GroupNorm of Linen up to Flax 0.3.5, such as ")[2]
 
     definition = optim.Momentum(0.1)
     five, today = GROUP_NORM / "5.msgpack", definition.create(parameters(0))
-    assert inspected(five, capsys).count("4 parameters may be of a GroupNorm of Linen") == 1
+    assert inspected(five).count("4 parameters may be of a GroupNorm of Linen") == 1
     assert said(definition.create(parameters(3))).startswith("GroupNorm_0/scale.\n")
     assert not said(today)
     assert not said(jax_utils.replicate(today, devices=jax.devices()[:1]))
@@ -216,28 +220,26 @@ def test_parameters_with_axes_that_linen_has_no_more(
     assert not said(definition.create({"kernel": jnp.ones((4, 1, 3)), "bias": jnp.ones((1, 3))}))
 
 
-def test_without_an_optimizer_it_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = inspected(written(tmp_path, {"params": {"w": jnp.ones(3)}}), capsys)
+def test_without_an_optimizer_it_says_so(inspected: Inspected) -> None:
+    output = inspected({"params": {"w": jnp.ones(3)}})
     assert "No optimizer: neither 'target' beside 'state'" in output
     assert output.splitlines()[-1].split() == ["params/w", "3", "float32", "12", "B"]
 
 
-def test_the_newest_of_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_newest_of_a_directory(tmp_path: Path, inspected: Inspected) -> None:
     for step in (1, 20, 3):
         (tmp_path / f"checkpoint_{step}").write_bytes(serialization.to_bytes({"step": step}))
-    output = inspected(tmp_path, capsys).splitlines()
+    output = inspected(tmp_path).splitlines()
     assert output[0].startswith(f"{tmp_path}/checkpoint_20: msgpack")
     assert output[1] == "The newest of 3 checkpoints in the directory, whose steps are 1, 3, 20."
 
 
-def test_ten_thousand_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ten_thousand_parameters(tmp_path: Path, inspected: Inspected) -> None:
     params = {f"layer_{number}": np.zeros(2, np.float32) for number in range(10_000)}
     states = {name: {"momentum": value} for name, value in params.items()}
     state = {"step": np.int32(1), "param_states": states}
     path = written(tmp_path, {"target": params, "state": state})
-    output = inspected(path, capsys).splitlines()
+    output = inspected(path).splitlines()
     assert len(output) == 111
     assert output[-2] == "  … and 9,900 more"
     assert output[-1] == "  10,000 parameters, 20,000 numbers, 80.0 kB"
@@ -260,12 +262,10 @@ def test_a_step_that_is_none_is_refused(
     )
 
 
-def test_a_name_of_many_digits_is_no_place_in_a_list(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_of_many_digits_is_no_place_in_a_list(tmp_path: Path, inspected: Inspected) -> None:
     name = "1" * 5000
     path = written(tmp_path, {"target": {name: np.ones(2)}, "state": {name: {"step": 1}}})
-    assert f"/{'1' * 100}" in inspected(path, capsys)
+    assert f"/{'1' * 100}" in inspected(path)
 
 
 PLAIN = [getattr(optim, row.name) for row in catalogue.PLAIN]

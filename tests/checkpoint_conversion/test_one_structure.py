@@ -32,8 +32,6 @@ from tests.support.training import create
 
 RATE = "learning_rate"
 
-every_case = pytest.mark.parametrize("entry", each_case())
-
 
 def program(entry: Case, rate: str) -> Any:
     """What ``rewrite --to optax`` writes for the definition; or by hand, with a schedule."""
@@ -88,45 +86,27 @@ def restored_into_each_other(states: Mapping[str, Any], files: Mapping[str, byte
             assert np.shape(mine) == np.shape(its), (who, whose)
 
 
-@every_case
-def test_with_the_rate_in_the_state(entry: Case, tmp_path: Path) -> None:
+def restored_whoever_makes_it(entry: Case, rate: Any, path: Path) -> None:
     optimizer = with_moments(create(entry, optim))
     definition, params = optimizer.optimizer_def, optimizer.target
-    states = {
-        "to_train_state": optimizer.to_train_state(),
-        "to_optax": fresh(to_optax(definition, params), params),
-        "optax_source": fresh(of_source(entry.without_rate().build(optim), params), params),
-        "rewrite": fresh(program(entry, "settable"), params),
-    }
-    source = written(tmp_path / "legacy", optimizer)
-    file = converted(source, "train-state", definitions=definition, fits=states["rewrite"])
-    assert file == serialization.to_bytes(states["to_train_state"])
+    states = {"rewrite": fresh(program(entry, rate), params)}
+    source = written(path, optimizer)
+    options = {"definitions": definition, "rate": rate, "fits": states["rewrite"]}
+    file = converted(source, "train-state", **options)
+    if rate != "scheduled":
+        states["to_train_state"] = optimizer.to_train_state(inject=rate == "settable")
+        assert file == serialization.to_bytes(states["to_train_state"])
+        said = entry.without_rate().build(optim) if rate == "settable" else definition
+        states["optax_source"] = fresh(of_source(said, params), params)
+    if rate == "settable":
+        states["to_optax"] = fresh(to_optax(definition, params), params)
     restored_into_each_other(states, {"convert": file})
 
 
-@every_case
-def test_with_the_rate_built_in(entry: Case, tmp_path: Path) -> None:
-    optimizer = with_moments(create(entry, optim))
-    definition, params = optimizer.optimizer_def, optimizer.target
-    states = {
-        "to_train_state": optimizer.to_train_state(inject=False),
-        "optax_source": fresh(of_source(definition, params), params),
-        "rewrite": fresh(program(entry, "fixed"), params),
-    }
-    source = written(tmp_path / "legacy", optimizer)
-    options = {"definitions": definition, "rate": "fixed", "fits": states["rewrite"]}
-    restored_into_each_other(states, {"convert": converted(source, "train-state", **options)})
-
-
-@every_case
-def test_with_a_function_of_the_step(entry: Case, tmp_path: Path) -> None:
-    optimizer = with_moments(create(entry, optim))
-    state = fresh(program(entry, "scheduled"), optimizer.target)
-    source = written(tmp_path / "legacy", optimizer)
-    options = {"definitions": optimizer.optimizer_def, "rate": "scheduled", "fits": state}
-    restored_into_each_other(
-        {"rewrite": state}, {"convert": converted(source, "train-state", **options)}
-    )
+@pytest.mark.parametrize("rate", ["settable", "fixed", "scheduled"])
+@pytest.mark.parametrize("entry", each_case())
+def test_every_optimizer(entry: Case, rate: str, tmp_path: Path) -> None:
+    restored_whoever_makes_it(entry, rate, tmp_path / "legacy")
 
 
 @pytest.mark.parametrize("rate", ["settable", "fixed", "scheduled"])
@@ -134,14 +114,7 @@ def test_a_focus(rate: str, tmp_path: Path) -> None:
     # LARS takes no function of the step in optax.
     for entry in (cases.case("Adam-all"), cases.case("LARS-default")):
         focused = Case("", "MultiOptimizer", {}, "", (entry,), ("kernel",))
-        optimizer = with_moments(create(focused, optim))
-        state = fresh(program(focused, rate), optimizer.target)
-        source = written(tmp_path / entry.name, optimizer)
-        options = {"definitions": optimizer.optimizer_def, "rate": rate, "fits": state}
-        states = {"rewrite": state}
-        if rate != "scheduled":
-            states["to_train_state"] = optimizer.to_train_state(inject=rate == "settable")
-        restored_into_each_other(states, {"convert": converted(source, "train-state", **options)})
+        restored_whoever_makes_it(focused, rate, tmp_path / entry.name)
 
 
 def test_a_value_that_is_not_written_out(tmp_path: Path) -> None:

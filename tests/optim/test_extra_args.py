@@ -250,29 +250,6 @@ def test_axes_of_its_state() -> None:
     assert [each.momentum for each in biases] == [P("out")]
 
 
-def test_a_search_uses_the_values_that_its_state_holds() -> None:
-    tx = LBFGS
-    optimizer = from_optax(tx).create(PARAMS)
-    params, state = PARAMS, tx.init(PARAMS)
-    value_and_grad = optax.value_and_grad_from_state(loss_of)
-
-    @jax.jit
-    def ours(optimizer: Any) -> Any:
-        value, grads = value_and_grad(optimizer.target, state=optimizer.state.param_states)
-        return optimizer.apply_gradient(grads, value=value, grad=grads, value_fn=loss_of)
-
-    @jax.jit
-    def theirs(params: Any, state: Any) -> Any:
-        value, grads = value_and_grad(params, state=state)
-        updates, state = tx.update(grads, state, params, value=value, grad=grads, value_fn=loss_of)
-        return optax.apply_updates(params, updates), state
-
-    for _ in range(5):
-        optimizer, (params, state) = ours(optimizer), theirs(params, state)
-    assert_same((optimizer.target, optimizer.state.param_states), (params, state))
-    assert loss_of(params) < loss_of(PARAMS)
-
-
 def test_arguments_of_the_function_that_is_searched() -> None:
     def loss(params: Any, scale: Any) -> Any:
         return scale * loss_of(params)

@@ -56,17 +56,7 @@ def assert_same_steps(
     rates: Sequence[float] | None = None,
     ulps: float = 0.0,
 ) -> None:
-    """Train with both from the start, and compare the parameters after each step.
-
-    Args:
-      definition: the legacy one.
-      tx: the optax transformation.
-      params: those of a case.
-      jit: compile the steps, or run them op by op.
-      kinds: of gradients, each of which begins anew.
-      rates: a learning rate for every step, for definitions without one.
-      ulps: how far apart the parameters may be, in units in the last place.
-    """
+    """Train with both from the start, for each kind of gradients, and compare after each step."""
 
     def legacy_step(optimizer: Any, grads: Any, **override: Any) -> Any:
         return optimizer.apply_gradient(grads, **override)

@@ -13,7 +13,9 @@ from flax import struct, traverse_util
 from flax.core import freeze
 
 from flaxoptim_compat import compiled_steps, optim
+from flaxoptim_compat.catalogue import PLAIN
 from tests.support import cases
+from tests.support.legacy_subclasses import FACTORIES
 from tests.support.side_by_side import assert_same, bits, named_leaves, ulps
 
 
@@ -181,36 +183,11 @@ def test_leaves_that_are_selected_do(genuine: Any, grads: Any) -> None:
 # What may be a part: every optimizer, users' own, and other MultiOptimizers.
 
 
-def own_param_code(namespace: Any) -> Any:
-    class OwnParamCode(namespace.Momentum):  # type: ignore[misc]
-        def apply_param_gradient(
-            self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
-        ) -> Any:
-            momentum = jnp.maximum(state.momentum, grad) / (step + 1)
-            return param - hyper_params.learning_rate * momentum, state.replace(momentum=momentum)
-
-    return OwnParamCode(0.1)
-
-
-def own_tree_code(namespace: Any) -> Any:
-    class OwnTreeCode(namespace.Momentum):  # type: ignore[misc]
-        def apply_gradient(self, hyper_params: Any, params: Any, state: Any, grads: Any) -> Any:
-            largest = sum(jnp.sum(jnp.abs(grad)) for grad in jax.tree.leaves(grads))
-            grads = jax.tree.map(lambda grad: grad / largest, grads)
-            return super().apply_gradient(hyper_params, params, state, grads)
-
-    return OwnTreeCode(0.1)
-
-
+# What sees one parameter, and what sees all of them: in a part, those of the part.
+OF_USERS = ("projected", "clipped_bfloat16_momentum")
 SUB_OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
-    **{
-        name: lambda namespace, name=name: cases.case(f"{name}-default").build(namespace)
-        for name in sorted({case.optimizer for case in cases.CASES})
-        if name not in {"MultiOptimizer", "WeightNorm"}
-    },
-    "Momentum with own code": own_param_code,
-    "Momentum with own step": own_tree_code,
-}
+    row.name: cases.case(f"{row.name}-default").build for row in PLAIN
+} | {name: FACTORIES[name] for name in OF_USERS}
 
 
 @pytest.mark.parametrize("name", SUB_OPTIMIZERS)
@@ -224,9 +201,7 @@ def test_every_optimizer_can_be_a_part(genuine: Any, name: str) -> None:
         ).create(params)
         step = jax.jit(lambda each: each.apply_gradient(jax.tree.map(jnp.cos, params)))
         results.append(step(step(start)))
-    exact = ulps(name.split()[0]) == 0.0 and name != "Momentum with own step"
-    # The sum over all gradients in the last one is fused with what follows.
-    assert_same(*results, 0.0 if exact else 4.0)
+    assert_same(*results, 0.0 if name in OF_USERS else ulps(name))
 
 
 def test_weight_norm_as_a_part_is_weight_norm_alone() -> None:
@@ -245,7 +220,7 @@ def test_weight_norm_as_a_part_is_weight_norm_alone() -> None:
 
 
 @both_steps
-@pytest.mark.parametrize("sub", ["Adam", "Momentum with own code", "Momentum with own step"])
+@pytest.mark.parametrize("sub", ["Adam", *OF_USERS])
 def test_a_multi_optimizer_in_a_multi_optimizer(sub: str, step: Any) -> None:
     definition = SUB_OPTIMIZERS[sub]
     params = {"a": {"w": W, "b": B}, "c": {"w": W + 1, "b": B + 1}, "rest": FROZEN}

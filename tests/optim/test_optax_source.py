@@ -1,4 +1,4 @@
-"""The source text of definitions; tests/optim/test_source_text.py compares what it does."""
+"""The source text of definitions; tests/optim/test_formula.py compares what it does."""
 
 from __future__ import annotations
 

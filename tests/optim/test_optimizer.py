@@ -96,22 +96,6 @@ def test_scan_carries_an_optimizer(genuine: Any, name: str) -> None:
     assert_same(train(make(name)), train(make(name, genuine)), ulps=4.0)
 
 
-@pytest.mark.parametrize("name", SOME)
-def test_an_ensemble_is_created_and_trained_by_vmap(name: str) -> None:
-    case = cases.case(name)
-    seeds = [jax.tree.map(jnp.asarray, case.parameters(seed)) for seed in range(3)]
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *seeds)
-    definition = case.build(optim)
-    grads = gradients(definition.create(seeds[0]))
-    ensemble = jax.vmap(definition.create)(stacked)
-    assert ensemble.state.step.shape == (3,)
-    ensemble = jax.jit(jax.vmap(lambda each: each.apply_gradient(grads)))(ensemble)
-    for number, params in enumerate(seeds):
-        alone = apply(definition.create(params), grads)
-        mine = jax.tree.map(lambda leaf, number=number: leaf[number], ensemble)
-        assert_same(mine, alone, ulps=2.0)  # vectorised in another way
-
-
 class WithExtras(optim.Optimizer):
     extra: Any
     note: str = struct.field(pytree_node=False, default="")

@@ -122,20 +122,6 @@ def test_hyper_params_injected_by_the_user() -> None:
         assert_same(params, optimizer.target, ulps=2.0)
 
 
-def test_the_rate_of_every_part_is_set_in_one_call() -> None:
-    definition, params = definition_and_params("MultiOptimizer-two")
-    state, optimizer = definition.create(params).to_train_state(), definition.create(params)
-    step = jax.jit(lambda state, grads: state.apply_gradients(grads=grads))
-    legacy = jax.jit(lambda each, grads, rate: each.apply_gradient(grads, learning_rate=rate))
-    for number, rate in enumerate((0.3, 0.02)):
-        rate = jnp.asarray(rate, jnp.float32)
-        grads = gradients(params, number)
-        opt_state = optax.tree_utils.tree_set(state.opt_state, learning_rate=rate)
-        state = step(state.replace(opt_state=opt_state), grads)
-        optimizer = legacy(optimizer, grads, rate)
-    assert_same(state.params, optimizer.target)
-
-
 def test_a_focus_has_its_rate_where_it_is_looked_for() -> None:
     kernels = optim.ModelParamTraversal(lambda path, value: path.endswith("kernel"))
     optimizer = optim.Adam(0.1).create({"kernel": jnp.ones(3), "bias": jnp.ones(3)}, focus=kernels)

@@ -15,7 +15,7 @@ import pytest
 from flax import serialization
 
 from flaxoptim_compat import compiled_steps, optim
-from tests.support.side_by_side import assert_same, ulps
+from tests.support.side_by_side import assert_same
 
 W = jnp.linspace(-1.0, 2.0, 6)
 COUNT = {"w": W, "count": jnp.asarray(3, jnp.int32)}
@@ -52,16 +52,6 @@ def test_what_no_optimizer_moves_may_have_any_gradient(genuine: Any, kind: str, 
     assert_same(*results)
 
 
-def test_it_may_be_a_key(genuine: Any) -> None:
-    grads = {"w": W, "key": jnp.zeros(())}
-    moved = []
-    for module in (optim, genuine):
-        focus = module.ModelParamTraversal(lambda path, _: path == "/w")
-        start = module.Momentum(0.1).create({"w": W, "key": jax.random.key(0)}, focus=focus)
-        moved.append(jax.jit(apply)(start, grads).target["w"])
-    np.testing.assert_array_equal(*moved)
-
-
 def test_fields_of_a_subclass_of_optimizer_are_stored(genuine: Any) -> None:
     stored = []
     for module in (optim, genuine):
@@ -81,80 +71,6 @@ def test_fields_of_a_subclass_of_optimizer_are_stored(genuine: Any) -> None:
             serialization.from_state_dict(empty, state)
         state["average"] = {"w": 2 * W}
     assert_same(*stored)
-
-
-@pytest.mark.parametrize(
-    ("name", "flag"), [("Momentum", "nesterov"), ("LARS", "nesterov"), ("RMSProp", "centered")]
-)
-@pytest.mark.parametrize("value", [np.array(True), jnp.array(True), jnp.array(False)])
-def test_a_flag_may_be_an_array(genuine: Any, name: str, flag: str, value: Any) -> None:
-    results = []
-    for module in (optim, genuine):
-        definition = getattr(module, name)(0.1, **{flag: value})
-        optimizer = apply(definition.create({"w": W}), {"w": W})
-        results.append(apply(optimizer, {"w": W + 1}).target["w"])
-    np.testing.assert_allclose(*results, rtol=1e-6)
-
-
-def test_a_size_may_be_an_array(genuine: Any) -> None:
-    params = {"w": jnp.ones((4, 4))}
-    results = [
-        apply(module.Adafactor(0.1, min_dim_size_to_factor=jnp.asarray(2)).create(params), params)
-        for module in (optim, genuine)
-    ]
-    np.testing.assert_allclose(results[0].target["w"], results[1].target["w"], rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda several: (each for each in several),
-        lambda several: map(copy.copy, several),
-        lambda several: dict(enumerate(several)).values(),
-        collections.deque,
-    ],
-)
-def test_hyper_params_of_parts_may_be_any_iterable(genuine: Any, made: Any) -> None:
-    params = {"w": W, "b": W}
-    results = []
-    for module in (optim, genuine):
-        definition = both(module)
-        several = [each.replace(learning_rate=0.2) for each in definition.hyper_params]
-        optimizer = definition.create(params)
-        results.append(optimizer.apply_gradient(params, hyper_params=made(several)).target)
-    assert jax.tree.all(jax.tree.map(lambda a, b: np.allclose(a, b, rtol=1e-6), *results))
-
-
-def test_a_method_that_one_definition_is_given_is_called(genuine: Any) -> None:
-    def halve(step: Any, hyper_params: Any, param: Any, state: Any, grad: Any) -> Any:
-        return param / 2, state
-
-    for module in (optim, genuine):
-        definition = module.Momentum(0.1)
-        definition.apply_param_gradient = halve
-        alone = apply(definition.create({"w": W}), {"w": W})
-        np.testing.assert_array_equal(alone.target["w"], W / 2)
-        inner = module.Momentum(0.1)
-        inner.apply_gradient = lambda hyper_params, params, state, grads: (
-            jax.tree.map(lambda each: each / 2, params),
-            state,
-        )
-        every = module.ModelParamTraversal(lambda path, _: True)
-        several = apply(module.MultiOptimizer((every, inner)).create({"w": W}), {"w": W})
-        np.testing.assert_array_equal(several.target["w"], W / 2)
-
-
-def test_a_definition_may_have_settings_of_its_own(genuine: Any) -> None:
-    for module in (optim, genuine):
-
-        class Scaled(module.GradientDescent):  # type: ignore[misc, name-defined]
-            def __init__(self, settings: dict[str, float]) -> None:
-                super().__init__(settings["rate"])
-                self.settings = self.structure = self.override = settings
-
-        optimizer = Scaled({"rate": 0.5}).create({"w": W})
-        moved = jax.jit(apply)(jax.jit(apply)(optimizer, {"w": W}), {"w": W})
-        np.testing.assert_array_equal(moved.target["w"], W - 0.5 * W - 0.5 * W)
 
 
 def half(i: Any, exponent: Any = 0.8) -> Any:
@@ -178,70 +94,6 @@ def test_an_adafactor_that_overrides_what_is_not_asked_is_refused(genuine: Any, 
     for step in (apply, jax.jit(apply)):
         with pytest.raises(TypeError, match=r"Late overrides `_decay_rate_pow`\. The Adafactor"):
             step(late(optim), {"w": W})
-
-
-def test_an_adafactor_with_a_step_of_its_own_may_override_all(genuine: Any) -> None:
-    moved = []
-    for module in (optim, genuine):
-
-        class Whole(module.Adafactor):  # type: ignore[misc, name-defined]
-            def _factored_dims(self, shape: Any) -> Any:
-                return None
-
-            def apply_param_gradient(
-                self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
-            ) -> Any:
-                assert self._factored_dims(param.shape) is None
-                return param - hyper_params.learning_rate * grad, state
-
-        moved.append(apply(Whole(0.1).create({"w": W}), {"w": W}))
-    assert_same(*moved)
-
-
-def test_a_copy_of_weight_norm_has_hyper_parameters_of_its_own(genuine: Any) -> None:
-    for module in (optim, genuine):
-        definition = module.WeightNorm(module.Momentum(0.1), wn_decay=0.5)
-        other = copy.copy(definition)
-        other.hyper_params = other.hyper_params.replace(
-            inner=other.hyper_params.inner.replace(learning_rate=0.2)
-        )
-        rates = [each.hyper_params.inner.learning_rate for each in (definition, other)]
-        assert rates == [0.1, 0.2]
-        assert definition.hyper_params.wn_decay == other.hyper_params.wn_decay == 0.5
-
-
-@pytest.mark.parametrize("jitted", [False, True])
-@pytest.mark.parametrize("name", ["AdaBelief", "Adam", "LAMB", "Momentum"])
-def test_no_dtype_is_promoted_implicitly(genuine: Any, name: str, jitted: bool) -> None:
-    params = {"w": W}
-    step: Callable[[Any], Any] = lambda optimizer: apply(optimizer, params)
-    results = []
-    for module in (optim, genuine):
-        with jax.numpy_dtype_promotion("strict"):
-            optimizer = getattr(module, name)(0.1).create(params)
-            results.append((jax.jit(step) if jitted else step)(optimizer))
-    assert_same(*results, ulps=ulps(name))
-
-
-@pytest.mark.parametrize("jitted", [False, True])
-def test_clipping_to_nothing_moves_nothing(genuine: Any, jitted: bool) -> None:
-    step: Callable[[Any], Any] = lambda optimizer: apply(optimizer, {"w": W})
-    for module in (optim, genuine):
-        start = module.Adafactor(0.1, clipping_threshold=0.0).create({"w": W})
-        moved = (jax.jit(step) if jitted else step)(start)
-        np.testing.assert_array_equal(moved.target["w"], W)
-
-
-@pytest.mark.parametrize("jitted", [False, True])
-def test_a_step_may_be_half_done(genuine: Any, jitted: bool) -> None:
-    step: Callable[[Any], Any] = lambda optimizer: apply(optimizer, {"w": W})
-    results = []
-    for module in (optim, genuine):
-        start = module.Adam(0.1).create({"w": W})
-        start = start.replace(state=start.state.replace(step=2.5))
-        results.append((jax.jit(step) if jitted else step)(start))
-    np.testing.assert_array_equal([float(each.state.step) for each in results], 3.5)
-    assert_same(results[0].target, results[1].target, ulps=ulps("Adam"))
 
 
 class Settings(NamedTuple):
@@ -287,14 +139,154 @@ def test_hyper_params_are_read_by_name(genuine: Any, given: Any) -> None:
     assert_same(*results, ulps=4.0)
 
 
-def test_named_hyper_params_may_be_traced(genuine: Any) -> None:
-    moved = []
-    for module in (optim, genuine):
-        step: Callable[[Any, Any], Any] = lambda optimizer, rate: optimizer.apply_gradient(
-            {"w": W}, hyper_params=Settings(rate)
-        )
-        moved.append(jax.jit(step)(module.Momentum().create({"w": W}), 0.1))
-    assert_same(*moved)
+def test_hyper_params_that_lack_a_name() -> None:
     lacking = SimpleNamespace(learning_rate=0.1, beta=0.9, weight_decay=0.0)
     with pytest.raises(AttributeError, match="nesterov"):
         optim.Momentum().create(W).apply_gradient(W, hyper_params=lacking)
+
+
+# What programs may do, and what they see of it.
+
+
+def a_key_that_nothing_moves(module: Any) -> Any:
+    focus = module.ModelParamTraversal(lambda path, _: path == "/w")
+    start = module.Momentum(0.1).create({"w": W, "key": jax.random.key(0)}, focus=focus)
+    return jax.jit(apply)(start, {"w": W, "key": jnp.zeros(())}).target["w"]
+
+
+def a_flag_that_is_an_array(module: Any) -> Any:
+    found = []
+    for value in (np.array(True), jnp.array(True), jnp.array(False)):
+        for name, flag in (("Momentum", "nesterov"), ("LARS", "nesterov"), ("RMSProp", "centered")):
+            optimizer = getattr(module, name)(0.1, **{flag: value}).create({"w": W})
+            found.append(apply(apply(optimizer, {"w": W}), {"w": W + 1}).target)
+    return found
+
+
+def a_size_that_is_an_array(module: Any) -> Any:
+    params = {"w": jnp.ones((4, 4))}
+    definition = module.Adafactor(0.1, min_dim_size_to_factor=jnp.asarray(2))
+    return apply(definition.create(params), params).target
+
+
+def any_iterable_of_hyper_params(module: Any) -> Any:
+    params, definition = {"w": W, "b": W}, both(module)
+    several = [each.replace(learning_rate=0.2) for each in definition.hyper_params]
+    return [
+        definition.create(params).apply_gradient(params, hyper_params=made).target
+        for made in (
+            (each for each in several),
+            map(copy.copy, several),
+            dict(enumerate(several)).values(),
+            collections.deque(several),
+        )
+    ]
+
+
+def methods_that_one_definition_is_given(module: Any) -> Any:
+    definition, inner = module.Momentum(0.1), module.Momentum(0.1)
+    definition.apply_param_gradient = lambda step, hyper_params, param, state, grad: (
+        param / 2,
+        state,
+    )
+    inner.apply_gradient = lambda hyper_params, params, state, grads: (
+        jax.tree.map(lambda each: each / 4, params),
+        state,
+    )
+    every = module.ModelParamTraversal(lambda path, _: True)
+    several = module.MultiOptimizer((every, inner))
+    return [apply(each.create({"w": W}), {"w": W}).target for each in (definition, several)]
+
+
+def settings_of_its_own(module: Any) -> Any:
+    class Scaled(module.GradientDescent):  # type: ignore[misc, name-defined]
+        def __init__(self, settings: dict[str, float]) -> None:
+            super().__init__(settings["rate"])
+            self.settings = self.structure = self.override = settings
+
+    optimizer = Scaled({"rate": 0.5}).create({"w": W})
+    return jax.jit(apply)(jax.jit(apply)(optimizer, {"w": W}), {"w": W}).target
+
+
+def an_adafactor_whose_step_is_its_own(module: Any) -> Any:
+    class Whole(module.Adafactor):  # type: ignore[misc, name-defined]
+        def _factored_dims(self, shape: Any) -> Any:
+            return None
+
+        def apply_param_gradient(
+            self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
+        ) -> Any:
+            assert self._factored_dims(param.shape) is None
+            return param - hyper_params.learning_rate * grad, state
+
+    return apply(Whole(0.1).create({"w": W}), {"w": W})
+
+
+def a_copy_of_weight_norm(module: Any) -> Any:
+    definition = module.WeightNorm(module.Momentum(0.1), wn_decay=0.5)
+    other = copy.copy(definition)
+    inner = other.hyper_params.inner.replace(learning_rate=0.2)
+    other.hyper_params = other.hyper_params.replace(inner=inner)
+    several = [each.hyper_params for each in (definition, other)]
+    assert [each.inner.learning_rate for each in several] == [0.1, 0.2]
+    return [each.wn_decay for each in several]
+
+
+def without_promotion(module: Any, *names: str) -> Any:
+    with jax.numpy_dtype_promotion("strict"):
+        optimizers = [getattr(module, name)(0.1).create({"w": W}) for name in names]
+        return [step(each, {"w": W}) for each in optimizers for step in (apply, jax.jit(apply))]
+
+
+def no_implicit_promotion(module: Any) -> Any:
+    return without_promotion(module, "AdaBelief", "Adam", "LAMB")
+
+
+def no_implicit_promotion_in_momentum(module: Any) -> Any:
+    return without_promotion(module, "Momentum")
+
+
+def clipping_to_nothing(module: Any) -> Any:
+    start = module.Adafactor(0.1, clipping_threshold=0.0).create({"w": W})
+    found = [step(start, {"w": W}).target for step in (apply, jax.jit(apply))]
+    np.testing.assert_array_equal([each["w"] for each in found], [W, W])
+    return found
+
+
+def a_step_that_is_half_done(module: Any) -> Any:
+    start = module.Adam(0.1).create({"w": W})
+    start = start.replace(state=start.state.replace(step=2.5))
+    found = [step(start, {"w": W}) for step in (apply, jax.jit(apply))]
+    return [(float(each.state.step), each.target) for each in found]
+
+
+def named_hyper_params_that_are_traced(module: Any) -> Any:
+    def step(optimizer: Any, rate: Any) -> Any:
+        return optimizer.apply_gradient({"w": W}, hyper_params=Settings(rate))
+
+    return jax.jit(step)(module.Momentum().create({"w": W}), 0.1)
+
+
+# Those whose steps are compiled here and run operation by operation there, or fused otherwise.
+NEARLY = [
+    a_flag_that_is_an_array,
+    a_size_that_is_an_array,
+    any_iterable_of_hyper_params,
+    no_implicit_promotion,
+    a_step_that_is_half_done,
+]
+TO_THE_BIT = [
+    a_key_that_nothing_moves,
+    methods_that_one_definition_is_given,
+    settings_of_its_own,
+    an_adafactor_whose_step_is_its_own,
+    a_copy_of_weight_norm,
+    no_implicit_promotion_in_momentum,
+    clipping_to_nothing,
+    named_hyper_params_that_are_traced,
+]
+
+
+@pytest.mark.parametrize("program", [*NEARLY, *TO_THE_BIT], ids=lambda program: program.__name__)
+def test_programs(genuine: Any, program: Callable[[Any], Any]) -> None:
+    assert_same(program(optim), program(genuine), ulps=4.0 if program in NEARLY else 0.0)

@@ -45,14 +45,7 @@ def run(
 ) -> Iterator[tuple[str, Errors]]:
     """Train both for some steps on each kind of gradients, and compare them at the end.
 
-    Args:
-      case: the optimizer.
-      ours: the namespace of our optimizers.
-      genuine: the namespace of the genuine ones.
-      dtype: of the parameters.
-      steps: how many.
-      jit: compile each step, or run it op by op.
-      overrides: a learning rate for every step.
+    The overrides are a learning rate for every step.
     """
     params = jax.tree.map(jnp.asarray, case.parameters(dtype=dtype))
     starts = case.build(ours).create(params), case.build(genuine).create(params)
