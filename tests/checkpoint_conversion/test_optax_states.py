@@ -16,7 +16,6 @@ from flax.training.train_state import TrainState
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_files import CheckpointError
 from tests.support.checkpoint_conversions import converted, with_moments, written
-from tests.support.compiled_steps import legacy_step, optax_step
 from tests.support.side_by_side import assert_same
 
 PARAMS = {"bias": jnp.zeros(3), "kernel": jnp.linspace(-1.0, 1.0, 6).reshape(2, 3)}
@@ -91,16 +90,6 @@ def test_schedules_and_rates_of_the_transformation_are_kept(tmp_path: Path) -> N
     assert node(state.opt_state, optax.InjectStatefulHyperparamsState).hyperparams == {
         "step_size": np.float32(0.3)
     }
-
-
-def test_training_goes_on_to_the_bit(tmp_path: Path) -> None:
-    optimizer, source = saved(tmp_path, optim.Momentum(0.1, beta=0.9))
-    tx = optax.sgd(0.1, momentum=0.9)
-    state = restored(converted(source, "train-state", definitions=tx), tx)
-    for step in range(3):
-        grads = jax.tree.map(lambda leaf, step=step: jnp.cos(leaf + step), PARAMS)
-        state, optimizer = optax_step(state, grads), legacy_step(optimizer, grads)
-    assert_same(state.params, optimizer.target)
 
 
 def test_frozen_parameters_are_those_that_the_transformation_masks(tmp_path: Path) -> None:
