@@ -1,4 +1,4 @@
-"""Functions that jax had, each beside what it did."""
+"""Functions and classes that jax and flax had, each beside what it did."""
 
 from __future__ import annotations
 
@@ -7,12 +7,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
+from flax import linen
 
 from flaxoptim_compat.era import xla_bridge, xla_client
-from flaxoptim_compat.legacy.stand_ins import jax_functions
+from flaxoptim_compat.legacy.stand_ins import (
+    jax_config,
+    jax_functions,
+    jax_optix,
+    jax_test_case,
+    jax_test_util,
+    jax_trees,
+)
+from flaxoptim_compat.legacy.stand_ins.flax_names import ConvLSTM
 from flaxoptim_compat.legacy.stand_ins.jax_functions import soft_pmap
 from tests.support.vectors import X
+
+# --- functions of jax
 
 
 def test_derivatives_in_forward_mode() -> None:
@@ -109,3 +121,115 @@ def test_xla_computation() -> None:
     assert shapes == {"y": jax.ShapeDtypeStruct((2,), jnp.float32)}
     with pytest.raises(NotImplementedError, match="axis_env"):
         jax_functions.xla_computation(jnp.sin, axis_env=[("i", 2)])
+
+
+# --- jax.config
+
+
+def test_omnistaging_is_on() -> None:
+    undo = jax_config.accept_omnistaging()
+    jax.config.enable_omnistaging()  # type: ignore[attr-defined]
+    jax_config.accept_omnistaging()()
+    assert hasattr(jax_config.config, "enable_omnistaging")
+    flags = ("omnistaging_enabled", "jax_omnistaging", "jax_experimental_name_stack")
+    assert [getattr(jax.config, flag) for flag in flags] == [True] * 3
+    undo()
+    undo()
+    for name in ("enable_omnistaging", *flags):
+        assert not hasattr(jax.config, name)
+
+
+# --- jax.experimental.optix
+
+
+# What the module had, by its documentation.
+NAMES = (
+    "GradientTransformation InitUpdate OptState adam add_noise additive_weight_decay apply_every"
+    " apply_updates chain clip clip_by_global_norm global_norm noisy_sgd rmsprop scale"
+    " scale_by_adam scale_by_rms scale_by_schedule scale_by_stddev sgd trace"
+)
+
+
+def test_optix_has_what_it_had() -> None:
+    assert [name for name in NAMES.split() if getattr(jax_optix, name) is None] == []
+    with pytest.raises(AttributeError):
+        _ = jax_optix.never
+
+
+def test_noise_is_seeded() -> None:
+    grads = {"a": jnp.ones(3)}
+    steps = [
+        optimizer.update(grads, optimizer.init(grads))[0]
+        for optimizer in (jax_optix.noisy_sgd(0.1, seed=3), optax.noisy_sgd(0.1, 0.01, 0.55, 3))
+    ]
+    assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), *steps))
+
+
+# --- jax.test_util, and jax's own test case
+
+
+class Assertions(jax_test_case.JaxTestCase):  # type: ignore[misc]
+    def test_what_holds(self) -> None:
+        self.assertArraysEqual(X, np.asarray(X))
+        self.assertArraysAllClose(X, X * (1 + 1e-7))
+        self.assertAllClose({"a": [1.0, X]}, {"a": (1.0, X)})
+        self.assertAllClose(X, np.asarray(X, np.float64))
+        self.assertAllClose(X, np.asarray(X, np.float64), check_dtypes=False, rtol=1e-3)
+        self.assertMultiLineStrippedEqual("  a\n  b ", "a\nb")
+        self.rng().rand(3)
+
+    def test_what_does_not(self) -> None:
+        for assertion in (
+            lambda: self.assertArraysEqual(X, X + 1),
+            lambda: self.assertArraysEqual(X, X.astype(jnp.float16)),
+            lambda: self.assertArraysAllClose(X, X * 1.001),
+            lambda: self.assertArraysAllClose(X, X[:2]),
+            lambda: self.assertAllClose({"a": X}, {"b": X}),
+            lambda: self.assertAllClose([X], [X, X]),
+            lambda: self.assertDtypesMatch(X, X.astype(int)),
+            lambda: self.assertMultiLineStrippedEqual("a", "b"),
+        ):
+            with pytest.raises(AssertionError):
+                assertion()
+
+
+def test_check_eq_wants_the_same_structure() -> None:
+    jax_test_util.check_eq({"a": X}, {"a": X})
+    with pytest.raises(ValueError, match="'a'"):
+        jax_test_util.check_eq({"a": X}, {"b": X})
+
+
+# --- trees
+
+
+def test_tree_map_says_where_trees_differ() -> None:
+    with pytest.raises(ValueError, match=r"'b'|\(1, 2, 3\)"):
+        jax_trees.tree_map(lambda *leaves: leaves, {"b": (1, None)}, {"b": (1, 2, 3)})
+    with pytest.raises(ValueError, match="of the function itself"):
+        jax_trees.tree_map(_raising, {"a": 1}, {"a": 2})
+
+
+def _raising(*leaves: Any) -> None:
+    raise ValueError("of the function itself")
+
+
+# --- flax.linen.ConvLSTM
+
+
+def test_conv_lstm_has_its_old_names_and_its_old_carry() -> None:
+    key = jax.random.PRNGKey(0)
+
+    class Encoder(linen.Module):
+        @linen.compact
+        def __call__(self, carry: Any, x: Any) -> Any:
+            return ConvLSTM(features=6, kernel_size=(3, 3))(carry, x)
+
+    x = jax.random.normal(key, (2, 4, 4, 3))
+    carry = ConvLSTM.initialize_carry(key, (2,), (4, 4, 6))
+    (_, y), variables = Encoder().init_with_output(key, carry, x)
+    params = variables["params"]["ConvLSTM_0"]
+    assert y.shape == (2, 4, 4, 6) and set(params) == {"ih", "hh"}
+    now = linen.ConvLSTMCell(features=6, kernel_size=(3, 3))
+    assert (now.apply({"params": params}, now.initialize_carry(key, x.shape), x)[1] == y).all()
+    ones = ConvLSTM.initialize_carry(key, (2,), (4, 4, 6), linen.initializers.ones)
+    assert all((part == 1).all() for part in ones)
