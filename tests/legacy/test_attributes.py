@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import importlib
 
 import jax
 import pytest
 
 import flaxoptim_compat
-from tests.support.processes import output_of
+from flaxoptim_compat import nn as served
+from flaxoptim_compat.legacy.stand_ins import jax_trees
 
 
 def test_a_name_that_comes_back_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    import jax
-
-    from flaxoptim_compat.legacy.stand_ins import jax_trees
-
     with flaxoptim_compat.installed(era=True):
         assert jax.tree_multimap is jax_trees.tree_map  # type: ignore[attr-defined]
         monkeypatch.setattr(jax, "tree_multimap", "jax's own again", raising=False)
@@ -23,40 +20,35 @@ def test_a_name_that_comes_back_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.undo()
 
 
-def test_jax_config_stays_the_object_that_it_is(tmp_path: Path) -> None:
-    code = """
-import flaxoptim_compat; flaxoptim_compat.install(era=True)
-from jax.config import config
-import jax, jax.config
-assert jax.config is config and type(config).__name__ == "Config"
-config.update("jax_enable_x64", True)
-config.enable_omnistaging()
-assert jax.numpy.ones(1).dtype == "float64"
-from jax import config as again
-assert again is config
-flaxoptim_compat.uninstall()
-assert jax.config is config and not hasattr(config, "enable_omnistaging")
-try:
-    import jax.config
-except ImportError:
-    print("gone again")
-"""
-    assert output_of(["-c", code], tmp_path) == "gone again\n"
+def test_jax_config_stays_the_object_that_it_is(x64: None) -> None:
+    with flaxoptim_compat.installed(era=True):
+        from jax.config import config
+
+        importlib.import_module("jax.config")
+        assert jax.config is config and type(config).__name__ == "Config"
+        config.update("jax_enable_x64", True)
+        config.enable_omnistaging()
+        assert jax.numpy.ones(1).dtype == "float64"
+        from jax import config as again
+
+        assert again is config
+    assert jax.config is config and not hasattr(config, "enable_omnistaging")
+    with pytest.raises(ImportError):
+        importlib.import_module("jax.config")
 
 
-def test_flax_nn_is_served_under_both_of_its_names(tmp_path: Path) -> None:
-    code = """import flaxoptim_compat; flaxoptim_compat.install(era=True)
-import flax
-import flax.nn.stochastic
-from flax.deprecated import nn
-from flax.nn.base import Model
-from flax.nn.stochastic import make_rng
-from flaxoptim_compat import nn as served
-assert flax.nn.Dense is nn.Dense is served.Dense and Model is served.Model
-assert flax.nn.stochastic is served.stochastic and make_rng is served.make_rng
-assert flax.nn.attention.Cache is served.attention.Cache
-"""
-    output_of(["-c", code], tmp_path)
+def test_flax_nn_is_served_under_both_of_its_names() -> None:
+    with flaxoptim_compat.installed(era=True):
+        import flax.nn.stochastic
+        from flax.deprecated import nn
+        from flax.nn.base import Model
+        from flax.nn.stochastic import make_rng
+
+        assert flax.nn.Dense is nn.Dense is served.Dense and Model is served.Model
+        assert flax.nn.stochastic is served.stochastic and make_rng is served.make_rng
+        assert flax.nn.attention.Cache is served.attention.Cache
+        with pytest.raises(ImportError, match=r"cannot import name 'Nonsense'"):
+            exec("from flax.nn.base import Nonsense")
 
 
 @pytest.mark.skipif(jax.__version_info__ < (0, 4, 31), reason="the module is there still")

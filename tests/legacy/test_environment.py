@@ -1,13 +1,14 @@
-"""The file that has all programs of an environment served: versions, and other people's files."""
+"""What has a program served from its start: the file of ``enable``, the hook, and variables."""
 
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.legacy import environment
+from flaxoptim_compat.legacy import environment, hook, launching
 
 
 def test_old_versions_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +46,24 @@ def test_a_failed_write_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path
     with pytest.raises(OSError, match="full"):
         environment.enable(era=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_waiting_twice_is_waiting_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    hook.start(era=False)
+    hook.start(era=True)
+    hook.start(era=False)
+    (waiting,) = [each for each in sys.meta_path if isinstance(each, hook.Hook)]
+    assert waiting.era
+
+
+def test_the_environment_of_the_program() -> None:
+    given = {"PYTHONPATH": "/a", "OTHER": "1", hook.REPORT: "1:stale"}
+    extended = launching.child_environment(given, ["my train.py"], era=False, names=3)
+    assert extended["OTHER"] == "1"
+    assert extended["PYTHONPATH"].split(os.pathsep)[:2] == [str(launching.STARTUP), "/a"]
+    assert extended[hook.SERVE] == "optim"
+    assert extended[hook.REPORT] == f"{os.getpid()}:3:my train.py"
+    assert given == {"PYTHONPATH": "/a", "OTHER": "1", hook.REPORT: "1:stale"}
+    quiet = launching.child_environment(given, ["-m", "x"], era=True, names=0)
+    assert hook.REPORT not in quiet and quiet[hook.SERVE] == "era"

@@ -36,16 +36,11 @@ assert product([2, 3]) == 6 and float_(1) == 1 and NINF < 0
 """
 
 
-@pytest.mark.parametrize("first", ["", "import jax, flax, numpy, jax.numpy, flax.linen\n"])
-def test_all_ways_of_importing(first: str, tmp_path: Path) -> None:
+def test_all_ways_of_importing(tmp_path: Path) -> None:
+    """As the first imports of a program, and where all is imported already."""
     install = "import flaxoptim_compat; flaxoptim_compat.install(era=True)\n"
-    output_of(["-c", first + install + FROM_IMPORTS], tmp_path)
-
-
-def test_a_name_that_no_module_of_flax_nn_had_is_not_there() -> None:
-    no_name = pytest.raises(ImportError, match=r"cannot import name 'Nonsense'")
-    with flaxoptim_compat.installed(era=True), no_name:
-        exec("from flax.nn.base import Nonsense")
+    again = "flaxoptim_compat.uninstall(); flaxoptim_compat.install(era=True)\n"
+    output_of(["-c", install + FROM_IMPORTS + again + FROM_IMPORTS], tmp_path)
 
 
 @pytest.mark.parametrize("missing", ["tensorflow", "tensorboard"])
@@ -73,10 +68,10 @@ def test_the_import_of_tensorboard_says_what_to_install(
     )
 
 
-def test_flaxs_own_tensorboard_is_served_where_tensorflow_is_there(tmp_path: Path) -> None:
+def test_what_is_there_is_left_to_flaxs_own_loaders(tmp_path: Path) -> None:
     code = """
         import flaxoptim_compat; flaxoptim_compat.install(era=True)
-        import sys, flax.io
+        import flax, flax.io, jax, numpy, importlib.resources, sys
         from unittest.mock import MagicMock
         for name in ("tensorflow", "tensorboard.plugins.hparams"):
             sys.modules[name] = MagicMock()
@@ -85,18 +80,10 @@ def test_flaxs_own_tensorboard_is_served_where_tensorflow_is_there(tmp_path: Pat
         tensorboard.SummaryWriter(".").scalar("loss", 1.0, 1)
         sys.modules["tensorflow"].summary.scalar.assert_called_once()
         assert tensorboard.__spec__.loader.path == tensorboard.__file__
-    """
-    output_of(["-c", textwrap.dedent(code)], tmp_path)
-
-
-def test_the_loader_of_flax_stays_flaxs_own(tmp_path: Path) -> None:
-    code = """
-        import flaxoptim_compat; flaxoptim_compat.install(era=True)
-        import flax, jax, numpy, importlib.resources
         for module in (flax, jax, jax.numpy, numpy):
             assert type(module.__loader__).__name__ == "SourceFileLoader", module.__loader__
             assert module.__spec__.loader is module.__loader__
-            importlib.reload(flax)
+        importlib.reload(flax)
         assert importlib.resources.files("flax").joinpath("optim").name == "optim"
         flax.optim.Adam
     """

@@ -17,7 +17,6 @@ import pytest
 import flaxoptim_compat
 from flaxoptim_compat import optim
 from flaxoptim_compat.legacy import installing
-from tests.support.options import each
 from tests.support.processes import output_of, start
 
 # How programs reach the class, each as it stands in public code.
@@ -52,8 +51,10 @@ def test_flax_imported_before(form: str) -> None:
         assert run(FORMS[form])["found"] is optim.Adam
 
 
-# Every form is tried above, where flax is there before.
-@pytest.mark.parametrize("form", each(FORMS, ["annotation"]))
+# Every run tries them above, where flax is there before; the first cell of IPython below, and the
+# imports in test_finders, are where it is not.
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("form", FORMS)
 def test_flax_imported_after(form: str, tmp_path: Path) -> None:
     install = "import flaxoptim_compat, sys; flaxoptim_compat.install()"
     before = "assert not {'flax', 'jax'} & set(sys.modules)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import types
 import warnings
@@ -16,6 +17,7 @@ from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE, BY_MODULE
 from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.names import of_flax_optim
+from tests.generate.releases import BEFORE, RECORD, within_the_span
 from tests.legacy.names.not_even_private import may_be_nowhere
 from tests.support.places import GUIDE
 
@@ -106,3 +108,13 @@ def rows() -> list[str]:
 def test_the_page_shows_the_tables() -> None:
     shown = [line for line in PAGE.read_text().splitlines() if re.match(r"\| `", line)]
     assert shown == rows()
+
+
+def test_the_releases_that_took_names_away_are_those_of_the_record() -> None:
+    found = json.loads(RECORD.read_text())
+    assert {entry.gone_since for entry in within_the_span()} == found.keys() == BEFORE.keys()
+    for gone_since, releases in found.items():
+        assert [*releases] == [BEFORE[gone_since], gone_since.partition(" ")[2]]
+    for entry in within_the_span():
+        before, since = found[entry.gone_since].values()
+        assert entry.name in before and entry.name not in since, entry
