@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from flaxoptim_compat import FlaxOptimDeprecationWarning
-from tests.benchmarks import machine, table
+from tests.benchmarks import machine, page
 from tests.benchmarks.measurement import Effort, Measurement
 from tests.benchmarks.recording import Recording
 from tests.benchmarks.rows import ROWS, measured
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("Interrupted. What was measured until now follows.", file=sys.stderr)
     recording = Recording(machine.description(), asked.quick, rows)
-    print("\n".join(table.lines(recording)))
+    print(page.everything(recording))
     if asked.json:
         recording.save(asked.json)
 

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -101,3 +102,29 @@ class Effort:
     def up_to(self, sizes: Sequence[int]) -> Sequence[int]:
         """The sizes to measure: all, or the smallest."""
         return sizes[:1] if self.quick else sizes
+
+
+LINEAR = 1.2
+
+
+class Sized(NamedTuple):
+    """A measurement of so many units, such as leaves, and what that size is called."""
+
+    size: str
+    units: int
+    row: Measurement
+
+
+def growth(setting: str, subject: str, smaller: Sized, larger: Sized) -> Measurement:
+    """A row with a subject's time for each unit of both sizes, which should be the same."""
+    # A larger size is measured in fewer rounds.
+    rounds = min(len(each.row.samples[subject]) for each in (smaller, larger))
+    samples = {
+        f"{subject}, {each.size}": [
+            time / each.units for time in each.row.samples[subject][:rounds]
+        ]
+        for each in (smaller, larger)
+    }
+    below, above = samples
+    bar = Bar(above, below, LINEAR)
+    return Measurement(larger.row.work, setting, larger.row.unit, samples, (bar,))

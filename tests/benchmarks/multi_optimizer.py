@@ -11,8 +11,7 @@ import optax
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
-from tests.benchmarks.growth import Sized, growth
-from tests.benchmarks.measurement import Bar, Effort, Measurement
+from tests.benchmarks.measurement import Bar, Effort, Measurement, Sized, growth
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
 from tests.benchmarks.timing import interleaved
@@ -46,7 +45,7 @@ def measure(effort: Effort) -> Iterator[Measurement]:
             for (leaves, traversals), row in zip(sizes, rows, strict=True)
         ]
         for smaller, larger in pairwise(sized):
-            yield growth(f"{work}, each leaf and traversal", smaller, larger)
+            yield growth(f"{work}, each leaf and traversal", OURS, smaller, larger)
 
 
 def creators(params: Any, traversals: int) -> dict[str, Callable[[], Any]]:

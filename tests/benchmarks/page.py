@@ -9,7 +9,6 @@ from tests.benchmarks.checkpoints import READ_AND_WRITE
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.recording import Recording
 from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
-from tests.benchmarks.table import values
 
 _ALL = ("setting", "ours", "genuine", "by hand", "other", "bar", "ratio (quartiles)", "result")
 
@@ -83,12 +82,19 @@ def _by_work(recording: Recording) -> Iterator[tuple[str, Sequence[Measurement]]
 
 
 def _of(row: Measurement) -> Iterator[Sequence[str]]:
-    first = [row.setting, *values(row)]
+    first = [row.setting, *_values(row)]
     for bar in row.bars:
         yield *first, words.asked(row, bar), words.found(row, bar), words.verdict(row, bar)
         first = [""] * len(first)
     if not row.bars:
         yield *first, "", "", ""
+
+
+def _values(row: Measurement) -> list[str]:
+    """The median of each of the three, and of what else they were measured beside."""
+    medians = {each: words.quantity(row.spread(each).median, row.unit) for each in row.samples}
+    known = [medians.pop(each, "") for each in (OURS, GENUINE, BY_HAND)]
+    return [*known, ", ".join(f"{each}: {median}" for each, median in medians.items())]
 
 
 def _misses(row: Measurement) -> bool:

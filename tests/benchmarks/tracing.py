@@ -7,8 +7,7 @@ from typing import Any
 
 import jax
 
-from tests.benchmarks.growth import Sized, growth
-from tests.benchmarks.measurement import Bar, Effort, Measurement
+from tests.benchmarks.measurement import Bar, Effort, Measurement, Sized, growth
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, GENUINE, OURS, Subject, subjects
 from tests.benchmarks.timing import interleaved
@@ -41,7 +40,8 @@ def measure(effort: Effort) -> Iterator[Measurement]:
             yield found[leaves]
         if len(found) > 1:
             few, many = (Sized(f"{count} leaves", count, found[count]) for count in [*found][-2:])
-            yield growth(f"{optimizer}, each of {many.size} against each of {few.units}", few, many)
+            setting = f"{optimizer}, each of {many.size} against each of {few.units}"
+            yield growth(setting, OURS, few, many)
 
 
 def tracer(subject: Subject, state: Any, grads: Any) -> Callable[[], Any]:
