@@ -50,7 +50,7 @@ class Browser:
             },
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         }
-        session = self._post("session", {"capabilities": {"alwaysMatch": capabilities}})
+        session = self._call("session", {"capabilities": {"alwaysMatch": capabilities}})
         self._session = f"session/{session['sessionId']}"
 
     def open(self, page: Path) -> None:
@@ -99,7 +99,7 @@ class Browser:
 
     def screenshot(self) -> bytes:
         """What the window shows, as PNG."""
-        return base64.b64decode(self._get("screenshot"))
+        return base64.b64decode(self._command("screenshot"))
 
     def log(self, kind: str) -> list[dict[str, Any]]:
         """What was logged since the last call: of the console, ``browser``, or ``performance``."""
@@ -115,12 +115,6 @@ class Browser:
             if message["method"] == "Network.requestWillBeSent"
         ]
 
-    def close(self) -> None:
-        """End the session, and Chromium with it."""
-        request = urllib.request.Request(f"{self._address}/{self._session}", method="DELETE")
-        with _opened(request):
-            pass
-
     def _found(self, selector: str) -> str:
         using = {"using": "css selector", "value": selector}
         found: str = self._command("element", using)[_ELEMENT]
@@ -129,31 +123,23 @@ class Browser:
     def _develop(self, command: str, parameters: dict[str, Any]) -> None:
         self._command("goog/cdp/execute", {"cmd": command, "params": parameters})
 
-    def _command(self, path: str, body: Any) -> Any:
-        return self._post(f"{self._session}/{path}", body)
+    def _command(self, path: str, body: Any = None) -> Any:
+        return self._call(f"{self._session}/{path}", body)
 
-    def _get(self, path: str) -> Any:
-        with _opened(urllib.request.Request(f"{self._address}/{self._session}/{path}")) as answer:
-            return json.load(answer)["value"]
-
-    def _post(self, path: str, body: Any) -> Any:
+    def _call(self, path: str, body: Any) -> Any:
         request = urllib.request.Request(
             f"{self._address}/{path}",
-            json.dumps(body).encode(),
+            None if body is None else json.dumps(body).encode(),
             {"Content-Type": "application/json; charset=utf-8"},
         )
-        with _opened(request) as answer:
-            return json.load(answer)["value"]
-
-
-def _opened(request: urllib.request.Request) -> Any:
-    # The driver is on this machine, whatever proxy the environment names for others.
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        return direct.open(request, timeout=60)
-    except urllib.error.HTTPError as error:
-        with error:
-            raise AssertionError(f"{request.full_url}: {error.read().decode()}") from None
+        # The driver is on this machine, whatever proxy the environment names for others.
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with direct.open(request, timeout=60) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            with error:
+                raise AssertionError(f"{request.full_url}: {error.read().decode()}") from None
 
 
 @contextlib.contextmanager
@@ -166,11 +152,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(f"the page must be seen in a browser in CI, but {reason}")
         pytest.skip(f"the page cannot be seen in a browser: {reason}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, _driver() as address:
-        session = Browser(address, folder)
-        try:
-            yield session
-        finally:
-            session.close()
+        yield Browser(address, folder)
 
 
 @contextlib.contextmanager

@@ -42,17 +42,6 @@ CARRY = numbers(2, 5), numbers(2, 5) / 2
 IMAGE_CARRY = numbers(2, 8, 6, 3), numbers(2, 8, 6, 3) / 2
 
 
-def of_namespace(path: str) -> Callable[[Any], Any]:
-    """What stands at a path of the namespace, as a setting that depends on it."""
-
-    def find(nn: Any) -> Any:
-        for part in path.split("."):
-            nn = getattr(nn, part)
-        return nn
-
-    return find
-
-
 CASES = {
     "Dense": case("Dense", TOKENS, features=3),
     "Dense without bias": case("Dense", TOKENS, features=3, bias=False),

@@ -1,4 +1,4 @@
-"""Unpacked directories of genuine flax wheels, fetched once and verified by hash."""
+"""Unpacked directories of genuine wheels, fetched once and verified by hash."""
 
 from __future__ import annotations
 
@@ -31,35 +31,38 @@ WHEEL_SHA256 = {
 
 def genuine_wheel(version: str = "0.5.3") -> Path:
     """Return the unpacked genuine flax wheel of this version, fetching it if needed."""
-    target = cache_directory() / f"flax-{version}"
-    if not target.is_dir():
-        _fetch(version, target)
-    return target
+    return unpacked(f"flax-{version}", f"flax=={version} --hash=sha256:{WHEEL_SHA256[version]}\n")
 
 
-def _fetch(version: str, target: Path) -> None:
+def unpacked(name: str, pins: str) -> Path:
+    """Return a folder of unpacked wheels, fetching them on first use.
+
+    Args:
+      name: of the folder.
+      pins: names, versions and hashes, as pip takes them.
+    """
+    target = cache_directory() / name
+    if target.is_dir():
+        return target
     # Parallel test workers may fetch at once; each fills its own directory and the first
     # rename wins, so that a half-unpacked wheel is never visible under the final name.
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="fetch-") as scratch:
-        wheel = _download(version, Path(scratch))
-        unpacked = Path(scratch) / "unpacked"
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(unpacked)
+        folder = Path(scratch)
+        requirements = folder / "requirements.txt"
+        requirements.write_text(pins)
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command += ["--disable-pip-version-check", "--only-binary=:all:", "--require-hashes"]
+        command += ["--dest", scratch, "--requirement", str(requirements)]
         try:
-            os.rename(unpacked, target)
+            run_checked(command, clean_environment())
+        except (OSError, RuntimeError) as error:
+            raise OracleUnavailable(f"cannot fetch {name}: {error}") from error
+        for wheel in folder.glob("*.whl"):
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(folder / "unpacked")
+        try:
+            os.rename(folder / "unpacked", target)
         except OSError:
             if not target.is_dir():
                 raise
-
-
-def _download(version: str, directory: Path) -> Path:
-    requirements = directory / "requirements.txt"
-    requirements.write_text(f"flax=={version} --hash=sha256:{WHEEL_SHA256[version]}\n")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-    command += ["--disable-pip-version-check", "--only-binary=:all:", "--require-hashes"]
-    command += ["--dest", str(directory), "--requirement", str(requirements)]
-    try:
-        run_checked(command, clean_environment())
-    except (OSError, RuntimeError) as error:
-        raise OracleUnavailable(f"cannot fetch the flax {version} wheel: {error}") from error
-    return next(directory.glob("*.whl"))
+    return target
