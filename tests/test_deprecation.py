@@ -20,11 +20,6 @@ def line_of(text: str) -> int:
     return 1 + next(number for number, line in enumerate(lines) if line.endswith(text))
 
 
-def test_the_category_is_a_deprecation_warning() -> None:
-    assert issubclass(FlaxOptimDeprecationWarning, DeprecationWarning)
-    assert FlaxOptimDeprecationWarning.__mro__[1] is DeprecationWarning
-
-
 @pytest.mark.parametrize("action", ["always", "default"])
 def test_once_for_each_place(action: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
@@ -33,25 +28,19 @@ def test_once_for_each_place(action: str) -> None:
             optim.Adam(rate)  # the first place
             optim.Adam(rate)  # the second place
     assert [each.category for each in caught] == [FlaxOptimDeprecationWarning] * 2
+    assert FlaxOptimDeprecationWarning.__mro__[1] is DeprecationWarning
     assert [each.filename for each in caught] == [__file__] * 2
     expected = [line_of("# the first place"), line_of("# the second place")]
     assert [each.lineno for each in caught] == expected
 
 
-def test_two_definitions_on_one_line_are_two_places() -> None:
+def test_two_definitions_on_one_line_are_two_places_and_the_same_text_is_shown_once() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pairs = [(optim.Adam(0.1), optim.Momentum(0.2)) for _ in range(2)]
-    assert len(pairs) == 2
+        made = [(optim.Adam(0.1), optim.Momentum(0.2), optim.Adam(0.1)) for _ in range(2)]
+    assert len(made) == 2
     texts = [str(each.message) for each in caught]
     assert len(texts) == 2 and "optax.adam" in texts[0] and "optax.sgd" in texts[1]
-
-
-def test_the_same_text_twice_on_a_line_is_shown_once() -> None:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        pair = (optim.Adam(0.1), optim.Adam(0.1))
-    assert len(pair) == 2 and len(caught) == 1
 
 
 def test_whoever_opens_a_new_context_is_told_again() -> None:
