@@ -113,45 +113,27 @@ def test_a_file_named_like_a_module_that_is_there() -> None:
     assert sys.modules["optax"] is optax
 
 
-@pytest.mark.parametrize("name", ["optim", "flax", "optax", "transforms", "jax", "jnp", "np"])
-def test_names_in_expressions(name: str) -> None:
-    assert value(name).__name__.rpartition(".")[2] in {name, "numpy"}
-
-
-@pytest.mark.parametrize(
-    "definition",
-    [
-        optim.LAMB(0.01),
-        optim.WeightNorm(optim.Adam(0.1)),
-        optim.Adafactor(0.1, beta1=0.9, dtype_momentum=jnp.bfloat16),
-    ],
-)
-def test_expressions_that_optax_source_prints(definition: Any) -> None:
-    source = optax_source(definition)
-    found = value(source.partition("tx = ")[2])
-    assert isinstance(found, optax.GradientTransformation)
-
-
-def test_functions_and_transformations() -> None:
+def test_what_is_in_expressions() -> None:
+    for name in ("optim", "flax", "optax", "transforms", "jax", "jnp", "np"):
+        assert value(name).__name__.rpartition(".")[2] in {name, "numpy"}
     assert isinstance(value("optax.adam(0.1)"), optax.GradientTransformation)
     init, step = value("(lambda params: (), lambda params, state, grads: (params, state))")
     assert callable(init) and callable(step)
     assert value("freeze({'a': 1})") == freeze({"a": 1})
+    definition = optim.Adafactor(0.1, beta1=0.9, dtype_momentum=jnp.bfloat16)
+    printed = optax_source(definition).partition("tx = ")[2]
+    assert isinstance(value(printed), optax.GradientTransformation)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("optim.Adam(", "no Python expression: '(' was never closed. Write MODULE:NAME"),
-        ("optim.Adm(1)", "AttributeError: module 'flaxoptim_compat.optim' has no attribute 'Adm'"),
         ("Adam(1)", "NameError: name 'Adam' is not defined. An expression can use optim, "),
-        ("optim.Adam(rate=1)", "TypeError: Adam.__init__() got an unexpected keyword"),
         ("optax.adam", "TypeError: adam() missing 1 required positional argument"),
-        ("program", "NameError: name 'program' is not defined. An expression can use optim, "),
         ("nowhere:definition", "ModuleNotFoundError: No module named 'nowhere'"),
         ("nowhere.py:definition", "there is no file nowhere.py."),
         ("old/nowhere", "there is no such file. Write"),
-        ("run.npz", "there is no such file. Write"),
         (
             "bad.py",
             "the text names a file, but no object in the file. Write MODULE:NAME, or FILE.py:NAME",
