@@ -20,7 +20,7 @@ from tests.support.options import each
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork, and no such timers")
 @pytest.mark.parametrize("rounds", each([1, 20], [1]))
 def test_nothing_breaks(rounds: int) -> None:
-    every = Attacks(20261128)
+    every = Attacks(20261130)
     for _ in range(rounds):
         every.round()
     report = "\n".join(every.report())
@@ -100,3 +100,21 @@ def test_what_a_command_must_not_leave(
         except Broken as broken:
             found.add(str(broken).partition(":")[0])
     assert found == reasons | {"left behind"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"import flax\nx = '\xff'\n", "line 2: byte 0xff is not UTF-8"),
+        (
+            b"import flax  # \xff\n",
+            "line 1: byte 0xff is not UTF-8, and no other encoding is declared",
+        ),
+    ],
+)
+def test_what_is_no_text_is_named(
+    content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "program.py").write_bytes(content)
+    assert cli.main(["scan", str(tmp_path / "program.py")]) == 2
+    assert capsys.readouterr().out.splitlines()[-1].endswith(f"not read: {said}")

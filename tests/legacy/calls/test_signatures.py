@@ -14,7 +14,7 @@ import pytest
 
 from flaxoptim_compat.legacy.calls.row import OldCall, OldParameter
 from flaxoptim_compat.legacy.calls.tables import ENTRIES
-from tests.generate.signatures import RECORD
+from tests.generate.recordings import SIGNATURES_FILE
 from tests.legacy.calls.signature_changes import Change, changes
 from tests.legacy.calls.signature_decisions import (
     DECISIONS,
@@ -26,7 +26,7 @@ from tests.legacy.calls.signature_decisions import (
 from tests.legacy.calls.signatures import signatures
 from tests.legacy.cases.old_names import look_up
 
-OLD: dict[str, list[str]] = json.loads(RECORD.read_text())
+OLD: dict[str, list[str]] = json.loads(SIGNATURES_FILE.read_text())
 # These took it in releases before those, or took it though their signature does not show it.
 OLDER = {
     *("jax.checkpoint", "jax.remat", "jax.dlpack.from_dlpack", "jax.numpy.broadcast_to"),

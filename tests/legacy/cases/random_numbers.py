@@ -73,24 +73,11 @@ _SAMPLERS = {
     "wald": ["2.0, (5,)"],
     "weibull_min": ["1.0, 2.0, (5,)"],
 }
-# {initializer: what makes it}
-_INITIALIZERS = {
-    "delta_orthogonal": "()",
-    "glorot_normal": "()",
-    "glorot_uniform": "()",
-    "he_normal": "()",
-    "he_uniform": "()",
-    "kaiming_normal": "()",
-    "kaiming_uniform": "()",
-    "lecun_normal": "()",
-    "lecun_uniform": "()",
-    "normal": "()",
-    "orthogonal": "()",
-    "uniform": "()",
-    "variance_scaling": "(2.0, 'fan_avg', 'truncated_normal')",
-    "xavier_normal": "()",
-    "xavier_uniform": "()",
-}
+_INITIALIZERS = (
+    "delta_orthogonal glorot_normal glorot_uniform he_normal he_uniform kaiming_normal"
+    " kaiming_uniform lecun_normal lecun_uniform normal orthogonal uniform variance_scaling"
+    " xavier_normal xavier_uniform"
+)
 # {module: of what shape its input is}
 _LAYERS = {
     "Dense(3)": (2, 5),
@@ -128,7 +115,8 @@ def _expressions() -> Iterator[str]:
     for name, calls in _SAMPLERS.items():
         yield from (f"jax.random.{name}(key, {arguments})" for arguments in calls)
     yield "jax.vmap(lambda key: jax.random.normal(key, (3,)))(jax.random.split(key, 2))"
-    for name, made in _INITIALIZERS.items():
+    for name in _INITIALIZERS.split():
+        made = "(2.0, 'fan_avg', 'truncated_normal')" if name == "variance_scaling" else "()"
         shape = "(3, 2, 4)" if name == "delta_orthogonal" else "(3, 4)"
         yield f"jax.nn.initializers.{name}{made}(key, {shape})"
     for name in ("lecun_normal", "normal", "uniform"):
