@@ -11,10 +11,12 @@ from tests.support.places import ROOT
 from tests.support.processes import output_of
 
 DATA = Path(__file__).parent / "data" / "new_optimizer"
-REMAKE = """
+REMADE_AND_USED = """
+import runpy, sys
 from tests.generate import formulas
 for path, content in formulas.files().items():
     path.write_bytes(content)
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 MOST_LINES = 30
 START = "OPTIMIZERS: Final = (\n"
@@ -44,6 +46,6 @@ def test_one_class_and_one_row(tmp_path: Path) -> None:
     assert text.count(START) == 1
     catalogue.write_text(text.replace(START, START + ROW))
     paths = os.pathsep.join((str(tmp_path), str(ROOT)))
-    output_of(["-c", REMAKE], tmp_path, {"PYTHONPATH": paths})
-    program = [str(DATA / "program.py"), str(tmp_path)]
-    assert output_of(program, tmp_path, {"PYTHONPATH": str(tmp_path)}) == "all of it\n"
+    program = ["-c", REMADE_AND_USED, str(DATA / "program.py")]
+    done = output_of([*program, str(tmp_path)], tmp_path, {"PYTHONPATH": paths})
+    assert done == "all of it\n"
