@@ -91,15 +91,20 @@ a schedule that is one step behind: (1.0 + count) -> (1.0 + jnp.maximum(count - 
 a schedule of its first value: adamw(rate -> adamw(rate(0)
 b1 and b2 exchanged: b1=0.9, b2=0.99 -> b1=0.99, b2=0.9
 eps inside of the root: eps=1e-3 -> eps=0.0, eps_root=1e-3
+another eps: eps=1e-3 -> eps=1e-2
 the decay of optax: , weight_decay=0.1 ->
+another decay: weight_decay=0.1 -> weight_decay=0.11
 decay before the moments: optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)
     -> optax.chain(optax.add_decayed_weights(0.1), optax.adam(rate, 0.9, 0.99, 1e-3))
 decay of kernels only: weight_decay=0.1
     -> weight_decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}
 moments in half precision: eps=1e-3 -> eps=1e-3, mu_dtype=jnp.bfloat16
+Nesterov's Adam: eps=1e-3 -> eps=1e-3, nesterov=True
 another optimizer: adamw(rate, b1=0.9, b2=0.99, eps=1e-3, -> lion(rate,
 gradients at the start: (state.params, x) -> (params, x)
 no gradients: grads=grads -> grads=jax.tree.map(jnp.zeros_like, grads)
+gradients of the other sign: grads=grads -> grads=jax.tree.map(jnp.negative, grads)
+clipped gradients: grads=grads -> grads=jax.tree.map(lambda g: jnp.clip(g, -0.1, 0.1), grads)
 a step left out: return state.apply_gradients(grads=grads) -> return state
 the last step left out: for x in batches: -> for x in batches[:-1]:
 a step too many: for x in batches: -> for x in [*batches, batches[0]]:
@@ -182,8 +187,13 @@ AGENT = _program(
 """,
     r"""
 Nesterov lost: , nesterov=True ->
+another momentum: momentum=0.8 -> momentum=0.9
 the optimizer of the other: tx=optax.adam(0.01) -> tx=optax.sgd(0.1, 0.8, nesterov=True)
 the gradients of the other: gradient(self.actor.params, x)) -> grads)
+gradients of the target: gradient(self.critic.params, x) -> gradient(self.target.params, x)
+a step twice: if is_late:
+    -> self.critic = self.critic.apply_gradients(grads=grads)\n
+            if is_late:
 the wrong one of two: self.target = self.target.replace( -> self.target = self.critic.replace(
 the result given to the wrong one: self.target = self.target.replace(
     -> self.critic = self.critic.replace(
@@ -261,8 +271,12 @@ a leaf not masked: "frozen": {"scale": "frozen"} -> "frozen": {"scale": "biases"
 a leaf masked: "bias": "biases" -> "bias": "frozen"
 labels exchanged: "kernel": "kernels", "bias": "biases" -> "kernel": "biases", "bias": "kernels"
 the rate of a part: optax.sgd(0.5) -> optax.sgd(0.4)
+a part with momentum: optax.sgd(0.5) -> optax.sgd(0.5, momentum=0.1)
+the decay rate of a part: optax.rmsprop(0.01, 0.9, -> optax.rmsprop(0.01, 0.99,
+a part that is not centered: , centered=True ->
 eps inside of the root: eps_in_sqrt=False -> eps_in_sqrt=True
 gradients that are not averaged: grads = jax.lax.pmean -> jax.lax.pmean
+gradients that are summed: jax.lax.pmean( -> jax.lax.psum(
 steps of a scan left out: scan(one, state, xs) -> scan(one, state, xs[1:])
 a scan that returns what it got: return jax.lax.scan(one, state, xs)[0] -> return state
 held by multiplying: optax.set_to_zero() -> optax.sgd(1e-3)
