@@ -84,8 +84,13 @@ def traced(step: Step, by_device: bool = False) -> Outcome:
         )
     ]
     leaves, gradients = [leaf for leaf, _ in pairs], [gradient for _, gradient in pairs]
-    states = list(map(inexact_moments, step.states, leaves))
     optax_only = [each for each in assignments if goes_through_optax(each, step.definition)]
+    # The state of a user's definition may hold anything, such as a count.
+    of_optax = {index for each in optax_only for index in each.leaves}
+    states = [
+        inexact_moments(state, leaf) if index in of_optax else state
+        for index, (state, leaf) in enumerate(zip(step.states, leaves, strict=True))
+    ]
     new_leaves: list[Leaf] = [None] * len(leaves)
     new_states: list[ParamState] = [None] * len(leaves)
     groups = _by_device(optax_only, leaves) if by_device else [optax_only]

@@ -90,7 +90,7 @@ def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) 
     shim, optax, unedited = results_in_turn(in_turn, "--install")
     assert unedited.keys() and not [name for name in unedited if name.endswith("/error")]
     assert {name.partition("[")[0] for name in unedited} == {Path(path).stem for path in ALL}
-    assert len(ALL) > 50 and MARKED.keys() <= {*ALL}
+    assert len(ALL) > 45 and MARKED.keys() <= {*ALL}
     assert errors(shim, unedited) == {}
     different = errors(optax, unedited)
     assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}

@@ -183,8 +183,9 @@ def test_leaves_that_are_selected_do(genuine: Any, grads: Any) -> None:
 # What may be a part: every optimizer, users' own, and other MultiOptimizers.
 
 
-# What sees one parameter, and what sees all of them: in a part, those of the part.
-OF_USERS = ("projected", "clipped_bfloat16_momentum")
+# What sees one parameter, what sees all of them, which in a part are those of the part, and what
+# has an integer in its state.
+OF_USERS = ("projected", "clipped_bfloat16_momentum", "own_state")
 SUB_OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     row.name: cases.case(f"{row.name}-default").build for row in PLAIN
 } | {name: FACTORIES[name] for name in OF_USERS}
