@@ -163,7 +163,7 @@ def program_of(tx: Any, params: Any) -> str:
 
 
 def described(definition: Any, params: Any) -> Any:
-    """What the definition's own text makes; tests/optim/test_source_text.py checks that text."""
+    """What the definition's own text makes; tests/optim/test_formula.py checks that text."""
     labels = definition.labels(params) if hasattr(definition, "labels") else None
     known = {"optax": optax, "jnp": jnp, "transforms": transforms, "labels": labels}
     return eval(definition.optax_expression(), known)
