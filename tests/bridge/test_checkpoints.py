@@ -22,7 +22,7 @@ from flaxoptim_compat.bridge import checkpoints as restoring
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
 from flaxoptim_compat.checkpoint_files.source import Source
-from tests.support.cases import CASES, Case, case
+from tests.support.cases import CASES, Case, case, gradients
 from tests.support.optimizer_checkpoints import LAYOUTS, TrainState, checkpointing_with_orbax
 from tests.support.options import ONE_EACH, each, each_case
 from tests.support.python_calls import calls_in_package
@@ -79,6 +79,16 @@ def test_fresh_state_dict_is_that_of_the_genuine_to_the_bit(genuine: Any, entry:
     assert_same_bits(create(entry, optim).state_dict(), mine)
 
 
+@every_layout
+def test_state_dict_after_a_step_has_the_layout_of_the_genuine(genuine: Any, entry: Case) -> None:
+    mine, theirs = (
+        serialization.to_state_dict(train(create(entry, each), entry, range(1)))
+        for each in (optim, genuine)
+    )
+    assert described(mine) == described(theirs)
+    assert {type(leaf) for leaf in jax.tree.leaves(mine)} == {type(jnp.zeros(()))}
+
+
 @pytest.mark.parametrize("way", WAYS)
 @every_layout
 def test_round_trip_restores_treedef_and_bits(entry: Case, way: str) -> None:
@@ -88,6 +98,21 @@ def test_round_trip_restores_treedef_and_bits(entry: Case, way: str) -> None:
     assert_same_bits(restored, source)
     assert int(restored.state.step) == 3
     assert int(fresh.state.step) == 0
+
+
+@every_layout
+def test_restored_optimizer_reuses_the_compiled_step(entry: Case) -> None:
+    traces = []
+
+    @jax.jit
+    def step(optimizer: Any, grads: Any) -> Any:
+        traces.append(None)
+        return optimizer.apply_gradient(grads)
+
+    source, grads = trained(entry), gradients(3, entry.parameters())
+    restored = WAYS["bytes"](create(entry, optim), source)
+    assert_same_bits(step(restored, grads), step(source, grads))
+    assert len(traces) == 1
 
 
 @every_layout

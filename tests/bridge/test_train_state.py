@@ -223,6 +223,14 @@ def test_an_override_of_a_weight_norm_in_a_weight_norm_is_for_the_outer_one() ->
     assert_same(state.params, after.target, ulps=1.0)
 
 
+def test_the_state_of_the_optimizer_is_not_aliased_by_the_train_state() -> None:
+    optimizer = make("Momentum-all")
+    optimizer.to_train_state().opt_state.hyperparams["learning_rate"] = jnp.asarray(7.0)
+    assert optimizer.optimizer_def.hyper_params.learning_rate == 0.02
+    again = optimizer.to_train_state().opt_state.hyperparams["learning_rate"]
+    assert again == jnp.float32(0.02)
+
+
 def test_the_tree_of_the_target_stays_the_same_object() -> None:
     params = {"w": jnp.ones(2), "b": jnp.ones(1)}
     optimizer = optim.Adam(0.1).create(params)

@@ -180,6 +180,28 @@ def test_leaves_that_are_selected_do(genuine: Any, grads: Any) -> None:
             assert "gradients do not have the structure of the target" in str(raised.value)
 
 
+def test_no_leaf_may_belong_to_two(genuine: Any) -> None:
+    for namespace in (optim, genuine):
+        both = namespace.ModelParamTraversal(lambda path, value: True)
+        definition = namespace.MultiOptimizer(
+            (kernels(namespace), namespace.Momentum(0.1)), (both, namespace.Adam(0.1))
+        )
+        with pytest.raises(
+            ValueError, match=r"match the same leaves : \{'b': \[1\], 'w': \[0, 1\]\}"
+        ):
+            definition.create({"w": W, "b": B})
+
+
+def test_focus_is_a_multi_optimizer_of_one(genuine: Any) -> None:
+    params = {"w": W, "b": B}
+    results = [
+        jax.jit(apply)(namespace.Momentum(0.1).create(params, focus=kernels(namespace)), params)
+        for namespace in (optim, genuine)
+    ]
+    assert_same(*results)
+    assert isinstance(results[0].optimizer_def, optim.MultiOptimizer)
+
+
 # What may be a part: every optimizer, users' own, and other MultiOptimizers.
 
 
