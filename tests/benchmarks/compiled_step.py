@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
-from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, GENUINE, OURS, subjects
+from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS, optimizers, subjects
 from tests.benchmarks.timing import Loop, filling, interleaved, merged
 
 SHAPES: dict[str, tuple[int, tuple[int, ...]]] = {
@@ -38,7 +38,7 @@ def measure(effort: Effort) -> Iterator[Measurement]:
         leaves, shape = shapes[name]
         params = parameters(leaves, shape)
         grads = gradients(params)
-        for optimizer in DEFINITIONS:
+        for optimizer in optimizers(effort.quick):
             setting = f"{optimizer}, {name}"
             effort.report(setting)
             three = subjects(optimizer)

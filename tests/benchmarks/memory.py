@@ -12,7 +12,7 @@ import jax
 from tests.benchmarks.compiled_step import SHAPES
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
-from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, GENUINE, OURS, subjects
+from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS, optimizers, subjects
 
 LARGEST_LEAF, STATE = "largest leaf", "state"
 BARS = {
@@ -34,7 +34,7 @@ def measure(effort: Effort) -> Iterator[Measurement]:
         leaves, shape = SHAPES[shapes]
         params = parameters(leaves, shape)
         grads = gradients(params)
-        for optimizer in DEFINITIONS:
+        for optimizer in optimizers(effort.quick):
             effort.report(f"{optimizer}, {shapes}")
             found = {}
             for label, each in subjects(optimizer).items():

@@ -10,12 +10,10 @@ import jax
 from tests.benchmarks.first_call import SHAPE, first_call
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
-from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, GENUINE, OURS, subjects
+from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS, optimizers, subjects
 from tests.benchmarks.timing import Loop, filling, interleaved
 
 SIZES = (100, 1000)
-# New processes take their time: of a thousand leaves, and quickly, the first calls of these.
-SOME = ("Adam", "MultiOptimizer")
 FASTER = Bar(GENUINE, OURS, 15, at_least=True)
 NEARLY_BY_HAND = Bar(OURS, BY_HAND, 1.3)
 
@@ -25,12 +23,12 @@ def measure(effort: Effort) -> Iterator[Measurement]:
     for leaves in effort.up_to(SIZES):
         params = parameters(leaves, SHAPE)
         grads = gradients(params)
-        for optimizer in DEFINITIONS:
+        for optimizer in optimizers(effort.quick):
             effort.report(f"{optimizer}, {leaves} × 64²")
             yield _steps(effort, optimizer, leaves, params, grads)
     for leaves in effort.up_to(SIZES):
-        everything = leaves == SIZES[0] and not effort.quick
-        for optimizer in DEFINITIONS if everything else SOME:
+        # New processes take their time: of a thousand leaves, those of some are enough.
+        for optimizer in optimizers(effort.quick or leaves != SIZES[0]):
             effort.report(f"{optimizer}, {leaves} × 64², new processes")
             yield _first(effort, optimizer, leaves)
 

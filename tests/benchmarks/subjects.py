@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,15 @@ DEFINITIONS: dict[str, Callable[[Any], Any]] = {
         (_named(namespace, "bias"), namespace.Momentum(1e-2)),
     ),
 }
+
+# Those that are measured where all would take long.
+SOME = ("Adam", "MultiOptimizer")
+
+
+def optimizers(quick: bool) -> Iterable[str]:
+    """The names of the optimizers that are measured: all, or some."""
+    return SOME if quick else DEFINITIONS
+
 
 # The same arithmetic as someone would write it in optax. Optax has no trust ratio that is 0 for a
 # parameter of zeros, and no product of rate and size in flax's order: these two are ours.
