@@ -59,6 +59,7 @@ FOLLOWED = {
     "a named tuple": (_NAMED, "x = State(1, a).o"),
     "a named tuple that is unpacked": (_NAMED, "n, x = State(1, a)"),
     "an entry of a named tuple": (_NAMED, "x = State(1, a)[n]"),
+    "a named tuple of keywords in a dict": (_NAMED, "d = {'n': 1, 'o': a}\n    x = State(**d).o"),
     # Calls
     "keywords for keywords": (
         "def one(**several):\n    return several['a']\n",
