@@ -81,12 +81,18 @@ def test_fresh_state_dict_is_that_of_the_genuine_to_the_bit(genuine: Any, entry:
 
 @every_layout
 def test_state_dict_after_a_step_has_the_layout_of_the_genuine(genuine: Any, entry: Case) -> None:
-    mine, theirs = (
-        serialization.to_state_dict(train(create(entry, each), entry, range(1)))
-        for each in (optim, genuine)
+    def after_a_step(namespace: Any) -> Any:
+        return serialization.to_state_dict(train(create(entry, namespace), entry, range(1)))
+
+    mine = after_a_step(optim)
+    kinds, theirs = (
+        {row[1] for row in described(mine)},
+        jax.eval_shape(lambda: after_a_step(genuine)),
     )
-    assert described(mine) == described(theirs)
-    assert {type(leaf) for leaf in jax.tree.leaves(mine)} == {type(jnp.zeros(()))}
+    assert kinds <= {type(jnp.zeros(())), type(None)}
+    assert [(path, *rest) for path, _, *rest in described(mine)] == [
+        (path, *rest) for path, _, *rest in described(theirs)
+    ]
 
 
 @pytest.mark.parametrize("way", WAYS)
