@@ -69,6 +69,16 @@ def test_a_train_state_has_the_specs_of_the_optimizer_that_it_comes_from(name: s
     assert sharding.specs(state, in_order(params), definition=definition) == found
 
 
+def test_moments_can_be_sharded_where_parameters_are_not() -> None:
+    optimizer = optim.Adam(0.1).create(PARAMS)
+    found = sharding.specs(optimizer, dict.fromkeys(PARAMS), SPECS)
+    assert set(found.target.values()) == {P()}
+    assert {name: each.grad_ema for name, each in found.state.param_states.items()} == IN_FULL
+    state = sharding.specs(optimizer.to_train_state(), dict.fromkeys(PARAMS), SPECS)
+    assert set(state.params.values()) == {P()}
+    assert state.opt_state.inner_state[0].nu == IN_FULL
+
+
 def test_shapes_are_enough() -> None:
     definition = optim.Adafactor(0.1, min_dim_size_to_factor=4)
     optimizer = jax.eval_shape(definition.create, PARAMS)

@@ -132,7 +132,6 @@ def test_a_ratio_does_not_look_better_than_it_is(
 # --- reports
 
 
-GOOD = row([1, 1], [3, 3], HALF, note="never shown")
 PLAIN = Measurement("multiplying", "four", "count", {OURS: [1], "slide rule": [2]})
 
 
