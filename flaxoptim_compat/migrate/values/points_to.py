@@ -80,7 +80,8 @@ class PointsTo:
         self._flow = Flow(documents, modules, self.evidence, self.processes)
         self.memory = self._flow.memory
         self.scopes = self._flow.scopes
-        self._held = self._flow.held | self._flow.exactly
+        held, exactly = self._flow.held, self._flow.exactly
+        self._held = held | exactly if exactly else held
         self._known: dict[Objects, Objects] = {}
         self._data: dict[Objects, Objects] = {}
         self._parameter_names: dict[Document, frozenset[str]] = {}
