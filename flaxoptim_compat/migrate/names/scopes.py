@@ -46,13 +46,19 @@ class Scope:
     elsewhere: dict[str, bool] = dataclasses.field(default_factory=dict)
     # Whether the scope is that of a class, whose names functions inside do not see.
     is_class: bool = dataclasses.field(init=False)
-    # The scopes in which Python looks for a name that is used here, in their order.
-    outward: tuple[Scope, ...] = dataclasses.field(init=False)
+    # The scopes around it in which Python looks for a name that is used here, in their order.
+    around: tuple[Scope, ...] = dataclasses.field(init=False, default=())
 
     def __post_init__(self) -> None:
         self.is_class = isinstance(self.node, ast.ClassDef)
-        around = () if self.parent is None else self.parent.outward
-        self.outward = (self, *(each for each in around if not each.is_class))
+        if self.parent is not None:
+            own = () if self.parent.is_class else (self.parent,)
+            self.around = own + self.parent.around
+
+    @property
+    def outward(self) -> tuple[Scope, ...]:
+        """The scopes in which Python looks for a name that is used here, in their order."""
+        return (self, *self.around)
 
     @property
     def is_comprehension(self) -> bool:
@@ -74,8 +80,8 @@ class Scope:
             return self
         if is_global:
             return self.module
-        around = [each for each in self.outward if each is not self and each.parent is not None]
-        return next((each for each in around if name in each.bindings), None)
+        functions = (each for each in self.around if each.parent is not None)
+        return next((each for each in functions if name in each.bindings), None)
 
     def binder(self, name: str, position: tuple[int, int]) -> Scope | None:
         """The scope whose binding a name has when it is used here.

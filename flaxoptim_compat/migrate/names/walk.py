@@ -82,6 +82,8 @@ class Walk:
             home = scope.home(name) if name in scope.elsewhere else None
             if home is not None:
                 home.bindings.setdefault(name, []).append(binding)
+        # They refer to the walk: without them it goes as soon as nothing else does.
+        self._methods.clear()
 
     def _visit(self, node: ast.AST) -> None:
         self._methods.get(type(node), self._inside)(node)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
@@ -19,6 +20,8 @@ from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+Found = TypeVar("Found")
 
 
 class Facts:
@@ -125,6 +128,22 @@ class Reading:
     writes: bool = True
     accept_changes: bool = False
     releases: Releases = NEWEST
+    _found: dict[object, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
+
+    def once(self, find: Callable[..., Found], *args: ast.AST) -> Found:
+        """The result of ``find(reading, *args)``, which several rules ask for.
+
+        The reading keeps the result, so that nothing keeps the program after its last file.
+
+        Args:
+          find: the function.
+          args: its arguments after the reading.
+        """
+        key = (find, *args)
+        if key not in self._found:
+            self._found[key] = find(self, *args)
+        found: Found = self._found[key]
+        return found
 
     def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:
         """True if a finding of this code is wanted at this place.

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.loading import FoundFile
 
 
 def package_of(module: str, is_package: bool) -> str:
@@ -68,15 +69,18 @@ def meant(name: str, module: str, is_package: bool, modules: Container[str]) -> 
     return None
 
 
-def in_one_tree(module: str, other: str) -> bool:
+def in_one_tree(file: FoundFile | Document, other: FoundFile | Document) -> bool:
     """True if one file may run another one by its name, although no import names it.
 
+    A script above all folders may run any file, a file in a package those of its package.
+
     Args:
-      module: the module of the file that may run the other; without dots, it is above all files.
-      other: the module of the other file.
+      file: the file that may run the other.
+      other: the other file.
     """
-    top, dot, _ = module.partition(".")
-    return not dot or other.partition(".")[0] == top
+    top, dot, _ = file.module.partition(".")
+    is_above_all = not (dot or file.is_package)
+    return is_above_all or other.module.partition(".")[0] == top
 
 
 def joined(origin: str, name: str) -> str:

@@ -58,8 +58,8 @@ class Links:
         for number, imported in self._imported.items():
             for each in imported:
                 importers[each].add(number)
-        start = self._with_optimizers
-        self.near = _reached(start, self._imported) | _reached(start, importers)
+        # What runs in a process with a file that has optimizers.
+        self.near = _reached(_reached(self._with_optimizers, importers), self._imported)
 
     def groups(self) -> list[list[int]]:
         """The groups of files that are to be read together."""
@@ -84,9 +84,7 @@ class Links:
             imported |= self._named[full] if full is not None else set()
         if mentions.others:
             imported |= {
-                each
-                for each in self._with_optimizers
-                if in_one_tree(file.module, self._files[each].file.module)
+                each for each in self._with_optimizers if in_one_tree(file, self._files[each].file)
             }
         return imported - {number}
 
@@ -151,8 +149,7 @@ class Processes:
                 others |= {
                     each
                     for each in self._imports
-                    if self.connected[each] == number
-                    or (by_name and in_one_tree(document.module, each.module))
+                    if self.connected[each] == number or (by_name and in_one_tree(document, each))
                 }
             # An import of a file runs the packages around it.
             around = document.module

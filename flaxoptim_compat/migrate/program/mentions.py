@@ -15,10 +15,11 @@ from flaxoptim_compat.migrate.program.imported_files import beginnings, joined
 _MODULES = ("flax", "jax", "jaxlib", "flaxoptim_compat")
 # The words of flax.optim are enough: another file of the program may have imported it.
 _WORDS = (
-    *("optim", "apply_gradient", "compute_gradient", "param_states", "optimizer_def"),
+    *("apply_gradient", "compute_gradient", "param_states", "optimizer_def"),
     *("OptimizerDef", "OptimizerState", "MultiOptimizer", "ModelParamTraversal", "DynamicScale"),
     *("hyper_params", "restore_state"),
 )
+_OPTIM = ("optim", "flaxoptim_compat")
 _MARK = re.compile(rb"# FOC\d{3}: ")
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
 _CHECKPOINTS = ("checkpoints", "serialization")
@@ -44,13 +45,15 @@ class Mentions(NamedTuple):
     """Flags for what a file may have to do with.
 
     Args:
-      optimizers: the file may use optimizers of flax.optim.
+      optimizers: the file has a word that only programs with optimizers of flax.optim have.
+      optim: the file may name flax.optim, or use an optimizer that an import brings.
       checkpoints: the file may write or read checkpoints of flax.
       others: the file may run files that no import names.
       old: the file may use a name or a method that is gone, of optimizers or not.
     """
 
     optimizers: bool = False
+    optim: bool = False
     checkpoints: bool = False
     others: bool = False
     old: bool = False
@@ -63,10 +66,13 @@ def mentions_in(source: bytes) -> Mentions:
       source: the content of the file.
     """
     checkpoints = b"flax" in source and has_word(_CHECKPOINTS, source)
-    optimizers = _names_optimizers(source) or (checkpoints and bool(_ENTRY.search(source)))
-    old = optimizers or has_word(_MODULES, source)
+    optim = has_word(_OPTIM, source) or _reads_target(source)
+    optimizers = _has_word_of_optimizers(source) or (
+        checkpoints and (_reads_target(source) or bool(_ENTRY.search(source)))
+    )
+    old = optimizers or optim or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
-    return Mentions(optimizers, checkpoints, has_word(RUNS_OTHERS, source), old)
+    return Mentions(optimizers, optim, checkpoints, has_word(RUNS_OTHERS, source), old)
 
 
 def has_word(words: tuple[str, ...], source: bytes) -> bool:
@@ -89,17 +95,22 @@ def may_use_optimizers(text: str) -> bool:
     """
     source = text.encode(errors="replace")
     return (
-        _names_optimizers(source)
+        _has_word_of_optimizers(source)
+        or has_word(_OPTIM, source)
+        or _reads_target(source)
         or b".create(" in source
         or has_word(RUNS_OTHERS, source)
         or bool(_ENTRY.search(source))
     )
 
 
-def _names_optimizers(source: bytes) -> bool:
-    """True if a text has a name of flax.optim, or reads an attribute that optimizers have."""
-    if has_word(_WORDS, source) or _MARK.search(source):
-        return True
+def _has_word_of_optimizers(source: bytes) -> bool:
+    """True if a text has a name that only flax.optim has, or a mark of an earlier rewrite."""
+    return has_word(_WORDS, source) or bool(_MARK.search(source))
+
+
+def _reads_target(source: bytes) -> bool:
+    """True if a text speaks of an optimizer and reads an attribute that optimizers have."""
     return b"optim" in source.lower() and bool(_TARGET.search(source))
 
 

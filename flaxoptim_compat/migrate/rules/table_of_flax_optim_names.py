@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Iterator
 
@@ -41,12 +40,11 @@ _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*
 def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The places that one of these rules is about; flaxoptim_compat serves most of the names."""
     if code != "FOC108":
-        yield from (_named(reading, use) for use in _uses(reading).get(code, ()))
+        yield from (_named(reading, use) for use in reading.once(_uses).get(code, ()))
     if code in _BESIDE:
         yield from _BESIDE[code](reading)
 
 
-@functools.lru_cache(maxsize=1)  # one file comes after the other
 def _uses(reading: Reading) -> dict[str, list[NameUse]]:
     """The uses of flax.optim, by the rules that are about them."""
     by_code: dict[str, list[NameUse]] = {}
@@ -172,7 +170,7 @@ def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
 
 def _stand_ins(reading: Reading) -> Iterator[FoundPlace]:
     """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
-    nodes: list[ast.expr | ast.alias] = [use.node for use in _uses(reading).get("FOC108", ())]
+    nodes: list[ast.expr | ast.alias] = [use.node for use in reading.once(_uses).get("FOC108", ())]
     nodes += [node for node, _ in reading.names.strings if _is_in_modules_of_sys(reading, node)]
     for call in reading.names.lookups:
         if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):

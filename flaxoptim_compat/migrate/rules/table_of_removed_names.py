@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import NN
@@ -53,7 +52,7 @@ _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
 
 def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The names that one of these rules is about, each with its successor."""
-    for use, lost in _lost_names(reading).get(code, ()):
+    for use, lost in reading.once(_lost_names).get(code, ()):
         if isinstance(use.node, ast.alias):
             yield _of_import(reading, use.node, use.name, lost)
         else:
@@ -62,7 +61,6 @@ def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
                 yield place
 
 
-@functools.lru_cache(maxsize=1)  # one file comes after the other
 def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
     """The uses of names that are gone, by the rules that are about them."""
     by_code: dict[str, list[tuple[NameUse, Successor]]] = {}

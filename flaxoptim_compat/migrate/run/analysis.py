@@ -49,6 +49,7 @@ def analyse(
     writes: bool,
     accept_changes: bool = False,
     elsewhere: bool = False,
+    without_optimizers: Collection[Document] = (),
     targets: Collection[str] = TARGETS,
     releases: Releases = NEWEST,
     evidence: Evidence | None = None,
@@ -63,6 +64,7 @@ def analyse(
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
       elsewhere: whether unconnected files of the program name flax.optim.
+      without_optimizers: the files among them that are never in one process with an optimizer.
       targets: the targets whose edits are wanted.
       releases: the versions that the result is for.
       evidence: the observations of a run.
@@ -70,9 +72,15 @@ def analyse(
     exporting = exporters(documents)
     read = {document: Names(document, exporter) for document, exporter in exporting.items()}
     # Other objects have methods of these names too: without flax.optim there is no optimizer.
-    has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
+    names_flax_optim = elsewhere or any(each.names_flax_optim() for each in exporting.values())
     imported = imported_files(documents)
-    facts = Facts(documents, imported, ignored, recognisers(), evidence) if has_optimizers else None
+    near = {
+        document: {name: each for name, each in others.items() if each not in without_optimizers}
+        for document, others in imported.items()
+        if document not in without_optimizers
+    }
+    has_optimizers = names_flax_optim and bool(near)
+    facts = Facts([*near], near, ignored, recognisers(), evidence) if has_optimizers else None
     if facts is not None and writes:
         for unit in facts.units:
             unit.conversions = conversions(facts.points_to, unit)
@@ -83,7 +91,7 @@ def analyse(
                 document,
                 names,
                 ignored.get(document.path, NOTHING_IGNORED),
-                facts,
+                None if document in without_optimizers else facts,
                 writes,
                 accept_changes,
                 releases,

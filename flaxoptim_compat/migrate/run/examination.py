@@ -89,7 +89,9 @@ def examine(file: FoundFile, source: bytes) -> Examined:
             return Examined(ProgramFile(file, mentions, imports_in(source)), FileReport(file))
         loaded = load(file, source)
         imports = frozenset(import_names(loaded.document))
-        names_flax_optim = mentions.optimizers and Exporter(loaded.document).names_flax_optim()
+        may_name = mentions.optim or mentions.optimizers
+        names_flax_optim = may_name and Exporter(loaded.document).names_flax_optim()
+        mentions = mentions._replace(optimizers=mentions.optimizers or names_flax_optim)
         program_file = ProgramFile(file, mentions, imports, is_parsed=True)
         return Examined(program_file, None, names_flax_optim, loaded)
     except Exception as error:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.noqa import Ignored
@@ -23,12 +22,10 @@ from flaxoptim_compat.migrate.run.examination import (
     report_of,
     unread,
 )
+from flaxoptim_compat.migrate.run.garbage import Collector
 from flaxoptim_compat.migrate.run.reports import FileReport, RunReport, unit_reports
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.observation.places import digest
-
-# After so many new objects the garbage collector runs; Python begins with 700.
-_NEW_OBJECTS = 1_000_000
 
 Progress = Callable[[int, int, str], None]
 
@@ -44,37 +41,29 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
       progress: is told how many files are done, of how many, and what is read next.
     """
     files = FoundFiles(paths, task.settings.is_excluded)
-    with deep_recursion(), _rare_collections():
-        program = _Program(files.files, task, progress)
+    with deep_recursion(), Collector() as collector:
+        program = _Program(files.files, task, progress, collector)
         reports = program.reports()
     places = (files.left_out, files.unreadable, files.unfinished)
     return RunReport(reports, *places, program.imported())
 
 
-@contextlib.contextmanager
-def _rare_collections() -> Iterator[None]:
-    """Let the garbage collector run rarely: it walks all syntax trees, which stay alive anyway."""
-    before = gc.get_threshold()
-    gc.set_threshold(_NEW_OBJECTS, *before[1:])
-    try:
-        yield
-    finally:
-        # The objects of the run now count as old, so that no collection walks them soon.
-        gc.freeze()
-        gc.unfreeze()
-        gc.set_threshold(*before)
-
-
 class _Program:
     """The files of a program, and what is known of them by now."""
 
-    def __init__(self, files: Sequence[FoundFile], task: Task, progress: Progress) -> None:
+    def __init__(
+        self, files: Sequence[FoundFile], task: Task, progress: Progress, collector: Collector
+    ) -> None:
         self._files = files
         self._task = task
         self._progress = progress
+        self._collector = collector
+        self._sizes: dict[int, int] = {}
         self._examined: list[Examined] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
+        # The files that may be in one process with an optimizer.
+        self._near: frozenset[int] = frozenset()
 
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
@@ -86,15 +75,11 @@ class _Program:
         ran = self._task.uses.files if self._task.uses is not None else ()
         shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
         groups = _joined(links.groups(), shown)
+        self._near = links.near | shown
         elsewhere = any(each.names_flax_optim for each in self._examined)
         for group in groups:
             self._say(group)
-            loaded = {number: each for number in group if (each := self._loaded(number))}
-            is_near = not (links.near | shown).isdisjoint(group)
-            if len(group) == 1 and not is_near:
-                self._reports |= {number: self._alone(each) for number, each in loaded.items()}
-            elif loaded:
-                self._reports |= self._together(loaded, elsewhere and is_near)
+            self._analyse(group, elsewhere)
         return [self._reports[number] for number in range(len(self._files))]
 
     def imported(self) -> frozenset[str]:
@@ -110,7 +95,9 @@ class _Program:
 
     def _examine(self, number: int, file: FoundFile) -> None:
         try:
-            examined = examine(file, file.path.read_bytes())
+            source = file.path.read_bytes()
+            self._sizes[number] = len(source)
+            examined = examine(file, source)
         except OSError as error:
             examined = Examined(ProgramFile(file), unread(file, error))
         self._examined.append(examined._replace(loaded=None))
@@ -118,6 +105,17 @@ class _Program:
             self._waiting.keep(number, examined.loaded)
         elif examined.report is not None:
             self._reports[number] = examined.report
+
+    def _analyse(self, group: Sequence[int], elsewhere: bool) -> None:
+        size = sum(self._sizes.get(number, 0) for number in group)
+        self._collector.make_room(size)
+        loaded = {number: each for number in group if (each := self._loaded(number))}
+        self._collector.keep(size)
+        is_near = not self._near.isdisjoint(group)
+        if len(group) == 1 and not is_near:
+            self._reports |= {number: self._alone(each) for number, each in loaded.items()}
+        elif loaded:
+            self._reports |= self._together(loaded, elsewhere and is_near)
 
     def _alone(self, loaded: Loaded) -> FileReport:
         try:
@@ -163,6 +161,7 @@ class _Program:
                 writes=self._task.target == "optax",
                 accept_changes=self._task.accept_changes,
                 elsewhere=elsewhere,
+                without_optimizers=self._without_optimizers(loaded),
                 targets=self._task.targets,
                 releases=self._task.releases,
                 evidence=evidence,
@@ -202,6 +201,7 @@ class _Program:
             self._ignored(loaded),
             writes=False,
             elsewhere=elsewhere,
+            without_optimizers=self._without_optimizers(loaded),
             targets=(),
         )
         moved = [
@@ -212,6 +212,11 @@ class _Program:
             for site in unit.sites
         ]
         return Evidence(uses, unchanged, changed, moved)
+
+    def _without_optimizers(self, loaded: Mapping[int, Loaded]) -> frozenset[Document]:
+        return frozenset(
+            each.document for number, each in loaded.items() if number not in self._near
+        )
 
     def _ignored(self, loaded: Mapping[int, Loaded]) -> dict[Path, Ignored]:
         return {each.file.path: ignored_in(each, self._task) for each in loaded.values()}

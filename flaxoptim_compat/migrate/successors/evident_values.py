@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
@@ -74,10 +73,9 @@ def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> boo
 
 def _assigned(reading: Reading, node: ast.Name) -> Sequence[ast.expr | None]:
     """The values that a name gets in its function; None for each that is no plain assignment."""
-    return _bindings(reading, reading.document.variables_of(node)).get(node.id, ())
+    return reading.once(_bindings, reading.document.variables_of(node)).get(node.id, ())
 
 
-@functools.lru_cache(maxsize=4)  # one function comes after the other
 def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[ast.expr | None]]:
     """The values of each name in a function, or in a file."""
     values: dict[str, list[ast.expr | None]] = {}

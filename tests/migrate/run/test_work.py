@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import collections
+import gc
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,7 +16,9 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.names import walk
+from flaxoptim_compat.migrate.optimizers import reading
 from flaxoptim_compat.migrate.program import loading
+from flaxoptim_compat.migrate.program.document import Document
 from tests.support.places import DATA
 
 COMMANDS = {
@@ -89,6 +93,44 @@ def test_a_file_that_mentions_nothing_old_is_not_parsed(
     assert main(["scan", str(tmp_path), "--format", "concise"]) == 0
     assert "0 files parsed, 1 without" in capsys.readouterr().out
     assert not parsed
+
+
+def test_optimizers_are_followed_only_where_one_can_come(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "train": "import helpers\nfrom flax import optim\nhelpers.show(optim.Adam(0.1))\n",
+        "helpers": "import jax\n\ndef show(x):\n    return jax.tree_map(print, x)\n",
+        # Both import what the training imports, and what they have is no optimizer of flax.optim.
+        "torch_train": "import helpers\nfrom torch import optim\nhelpers.show(optim.Adam([]))\n",
+        "plan": "import helpers, jax\n\ndef plan(optimizer):\n    return optimizer.target\n",
+    }
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    followed: list[str] = []
+
+    class Noted(reading.PointsTo):
+        def __init__(self, documents: Sequence[Document], *more: Any) -> None:
+            followed.extend(each.path.stem for each in documents)
+            super().__init__(documents, *more)
+
+    monkeypatch.setattr(reading, "PointsTo", Noted)
+    assert main(["scan", str(tmp_path), "--format", "concise"]) == 1
+    assert sorted(followed) == ["helpers", "train"]
+    # Their names are looked up in one another all the same.
+    assert "4 files parsed" in capsys.readouterr().out
+
+
+def test_nothing_is_kept_of_files_that_are_done(capsys: pytest.CaptureFixture[str]) -> None:
+    def kept() -> int:
+        gc.collect()
+        kinds = (Document, reading.PointsTo, reading.Reading)
+        return sum(isinstance(each, kinds) for each in gc.get_objects())
+
+    before = kept()
+    main(["scan", str(DATA / "legacy_programs")])
+    capsys.readouterr()
+    assert kept() == before
 
 
 COPIES = 10
