@@ -8,36 +8,38 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
 from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
 from flaxoptim_compat.versions.of_jax import array_types, leave_out_of_sources
 
+# jax.numpy is looked up in each call, because this file is loaded while jax itself is imported.
 # With this, jax names the line of the program as the source of an operation.
 leave_out_of_sources(__file__)
 _LISTS = (list, tuple)
 
 
-def accept_lists() -> Callable[[], None]:
-    """Let functions of jax take lists for arrays again; returns a function that undoes this.
+def accept_lists(module_name: str) -> Callable[[], None]:
+    """Let the functions of a module take lists for arrays again; returns a function that undoes it.
 
     A program that looks a function up in its module gets one that takes lists. Jax itself does not.
+
+    Args:
+      module_name: a module of ``TOOK_LISTS``.
     """
     undo = []
-    for module_name, functions in TOOK_LISTS.items():
-        module = importlib.import_module(module_name)
-        for name, arguments in functions.items():
-            original, full_name = vars(module)[name], f"{module_name}.{name}"
-            if _refuses_lists(full_name) and not hasattr(original, "_takes_lists"):
-                if full_name in KNOWN_WHEN_COMPILED:
-                    taking = _reducing_lists(original)
-                else:
-                    taking = _taking_lists(original, arguments.split())
-                look_like(original, taking, module_name)
-                taking._takes_lists = True  # type: ignore[attr-defined]
-                undo.append(replace(module, name, taking))
+    module = importlib.import_module(module_name)
+    for name, arguments in TOOK_LISTS[module_name].items():
+        original, full_name = vars(module)[name], f"{module_name}.{name}"
+        if _refuses_lists(full_name) and not hasattr(original, "_takes_lists"):
+            if full_name in KNOWN_WHEN_COMPILED:
+                taking = _reducing_lists(original)
+            else:
+                taking = _taking_lists(original, arguments.split())
+            look_like(original, taking, module_name)
+            taking._takes_lists = True  # type: ignore[attr-defined]
+            undo.append(replace(module, name, taking))
     return all_of(undo)
 
 
@@ -52,9 +54,9 @@ def _reducing_lists(original: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(a, _LISTS):
             return original(a, *args, **kwargs)
         if _has_tracers((a, args, kwargs)):
-            return original(jnp.asarray(a), *args, **kwargs)
+            return original(jax.numpy.asarray(a), *args, **kwargs)
         with jax.ensure_compile_time_eval():
-            return original(jnp.asarray(a), *args, **kwargs)
+            return original(jax.numpy.asarray(a), *args, **kwargs)
 
     return taking
 
@@ -88,10 +90,10 @@ def as_array(value: Any) -> Any:
     if not isinstance(value, _LISTS):
         return value
     if _has_tracers(value):
-        return jnp.asarray(value)
+        return jax.numpy.asarray(value)
     # A list of numbers is known while jit traces. Functions such as repeat need this.
     with jax.ensure_compile_time_eval():
-        return jnp.asarray(value)
+        return jax.numpy.asarray(value)
 
 
 def _as_arrays(value: Any) -> Any:

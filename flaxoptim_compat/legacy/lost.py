@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flaxoptim_compat.legacy.calls import tables as calls
 from flaxoptim_compat.legacy.entry import LegacyName, object_at
 from flaxoptim_compat.legacy.names import of_flax, of_jax, of_numpy, of_python
+from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 
 # The lost names of packages, for which `scan` reads programs.
 OF_PACKAGES: tuple[LegacyName, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
@@ -17,7 +18,6 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     # For a behaviour of Python itself: this module is loaded in every program.
     "collections": ("flaxoptim_compat.legacy.array_defaults:accept_array_defaults",),
     "jax": (
-        "flaxoptim_compat.legacy.lists:accept_lists",
         "flaxoptim_compat.legacy.lists:accept_list_indices",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
     ),
@@ -32,12 +32,15 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
 
 
 # The modules with behaviours to switch on after their import.
-MODULES = calls.MODULES | BEHAVIOURS.keys()
+MODULES = calls.MODULES | BEHAVIOURS.keys() | TOOK_LISTS.keys()
 
 
 def switch_on(module: str) -> list[Callable[[], None]]:
     """Switch the behaviours of a module on; returns functions that undo this."""
     undo = [object_at(path)() for path in BEHAVIOURS.get(module, ())]
+    # Before the old arguments, some of which are lists for arguments of today.
+    if module in TOOK_LISTS:
+        undo.append(object_at("flaxoptim_compat.legacy.lists:accept_lists")(module))
     if module in calls.MODULES:
         undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)
     return undo

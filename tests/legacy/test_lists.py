@@ -6,7 +6,7 @@ import importlib
 import inspect
 import pickle
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -16,6 +16,7 @@ import pytest
 
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
 from flaxoptim_compat.legacy.lists import TOOK_LISTS, accept_list_indices, accept_lists
+from flaxoptim_compat.legacy.replacing import all_of
 from tests.legacy.cases.lists import ARGUMENTS, L
 
 # Their results have shapes that depend on values.
@@ -44,9 +45,13 @@ def with_arrays(name: str) -> list[Any]:
     return arguments
 
 
+def accept_all() -> Callable[[], None]:
+    return all_of([accept_lists(module) for module in TOOK_LISTS])
+
+
 @pytest.fixture
 def lists_accepted() -> Iterator[None]:
-    undo = accept_lists()
+    undo = accept_all()
     yield
     undo()
 
@@ -79,7 +84,7 @@ def test_lists_are_like_arrays(name: str, lists_accepted: None) -> None:
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_those_are_replaced_that_refuse_lists(name: str) -> None:
     original = function(name)
-    undo = accept_lists()
+    undo = accept_all()
     taking = function(name)
     undo()
     assert function(name) is original
@@ -152,8 +157,8 @@ def test_the_rest_goes_through_untouched(lists_accepted: None) -> None:
 
 def test_undoing_is_only_for_what_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {name: dict(vars(importlib.import_module(name))) for name in TOOK_LISTS}
-    undo = accept_lists()
-    accept_lists()()
+    undo = accept_all()
+    accept_all()()
     assert jnp.take is not before["jax.numpy"]["take"]
     monkeypatch.setattr(jnp, "roll", "replaced by another one")
     undo()

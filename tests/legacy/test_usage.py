@@ -107,13 +107,14 @@ Net.init_by_shape, Other.init_by_shape, nn.Dense, nn.relu, nn.Dense
 
 
 def test_names_and_calls_with_lists_that_an_imported_file_used(tmp_path: Path) -> None:
-    call = "jax.numpy.reshape([1, 2], newshape=(2, 1))"
-    inner = f"from flax import optim\nimport jax.numpy\noptim.Adam\n{call}"
+    calls = "reshape([1, 2], newshape=(2, 1))", "broadcast_to(arr=[1, 2], shape=(2, 2))"
+    inner = f"from flax import optim\nfrom jax import numpy\noptim.Adam\nnumpy.{calls[0]}\n"
+    inner += f"numpy.{calls[1]}\n"
     write(tmp_path, program="import os, inner\nos.chdir('/')", inner=inner)
     done = compat(["run", "program.py"], tmp_path)
     assert done.stderr.endswith(
-        "used flax.optim.Adam (1x), jax.numpy.reshape() (1x). To see where: flaxoptim-compat"
-        " scan .\n"
+        "used flax.optim.Adam (1x), jax.numpy.reshape() (1x), jax.numpy.broadcast_to() (1x)."
+        " To see where: flaxoptim-compat scan .\n"
     )
     assert done.returncode == 0
 
