@@ -206,6 +206,7 @@ NO_COUNTS = {
     "dict": {"a": 1},
     "complex": 1j,
     "too large": 2**64 - 1,
+    "too small": -(2**31) - 1,
     "array of texts": np.array("x"),
 }
 

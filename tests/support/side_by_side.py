@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -40,14 +41,23 @@ def assert_same(ours: Any, theirs: Any, ulps: float = 0.0) -> None:
     mine, genuine = named_leaves(ours), named_leaves(theirs)
     assert list(mine) == list(genuine), (list(mine), list(genuine))
     described = [{path: describe(leaf) for path, leaf in each.items()} for each in (mine, genuine)]
-    assert described[0] == described[1], described
+    assert described[0] == described[1], {
+        path: [each[path] for each in described]
+        for path in mine
+        if described[0][path] != described[1][path]
+    }
     if ulps:
         errors = errors_in_ulps(ours, theirs, LargestValues(theirs))
-        assert max(errors.values(), default=0.0) <= ulps, errors
+        assert max(errors.values(), default=0.0) <= ulps, _worst(errors)
     else:
         different = [path for path in mine if bits(mine[path]) != bits(genuine[path])]
         errors = errors_in_ulps(ours, theirs, LargestValues(theirs)) if different else {}
-        assert not different, {path: errors[path] for path in different}
+        assert not different, _worst({path: errors[path] for path in different})
+
+
+def _worst(errors: Mapping[str, float]) -> dict[str, float]:
+    """The few leaves with the largest errors, which are enough to see what a failure is about."""
+    return {path: errors[path] for path in sorted(errors, key=errors.__getitem__)[:-6:-1]}
 
 
 def describe(leaf: Any) -> tuple[Any, Any]:

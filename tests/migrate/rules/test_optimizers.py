@@ -117,6 +117,15 @@ def test_rewrites(name: str) -> None:
     assert rewrite(program, "shim") == program.replace("from flax import optim", SHIM)
 
 
+def test_gradients_by_keyword_are_no_hyper_parameter() -> None:
+    step = "def f(p, g, r):\n    o = optim.Adam(0.1).create(p)\n    return o.apply_gradient({})\n"
+    by_place, by_keyword = (
+        rewrite(f"{HEAD}{step.format(each)}", "optax")
+        for each in ("g, learning_rate=r", "grads=g, learning_rate=r")
+    )
+    assert by_keyword == by_place and "apply_gradients(grads=g)" in by_place
+
+
 SHIM = "from flaxoptim_compat import optim"
 
 
@@ -226,7 +235,7 @@ def test_a_definition_stays_with_a_focus(arguments: str) -> None:
     assert f"o = optim.GradientDescent(0.1).create({arguments}).to_train_state()\n" in text
 
 
-@pytest.mark.parametrize("arguments", ["p, None", "p, focus=None"])
+@pytest.mark.parametrize("arguments", ["p, None", "p, focus=None", "target=p"])
 def test_no_focus_is_all_parameters(arguments: str) -> None:
     program = f"{HEAD}def f(p):\n    return optim.GradientDescent(0.1).create({arguments})\n"
     assert rewrite(program, "optax") == f"{MADE}def f(p):\n    return {CREATED}\n"
