@@ -100,11 +100,16 @@ def test_the_error_is_what_the_page_quotes(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.exhaustive
 def test_what_is_recorded_of_the_index_is_still_so() -> None:
+    # A release never changes, so a few of each project show whether it is read as it was.
+    some = {
+        project: {each: of_versions[each] for each in [*of_versions][:: len(of_versions) // 2]}
+        for project, of_versions in FACTS.items()
+    }
     try:
-        found = index.read(FACTS)
+        found = index.read(some)
     except OracleUnavailable as error:
         pytest.skip(f"the package index cannot be read: {error}")
-    for project, of_versions in FACTS.items():
+    for project, of_versions in some.items():
         # Large wheels are taken off the index in time; wheels for new Pythons may be added.
         large = "pythons" in next(iter(of_versions.values()))
         assert large or set(found[project]) == set(of_versions), project

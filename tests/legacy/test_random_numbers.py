@@ -38,7 +38,7 @@ def is_often(name: str) -> bool:
     return name.startswith(OFTEN) and name not in OTHERS
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a worker may come here several times
 def found(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Any:
     """What the cases give, in the machine code that users have, which rounds otherwise."""
     names = CASES if request.config.getoption("exhaustive") else filter(is_often, CASES)
