@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from flaxoptim_compat.legacy.replacing import replace
@@ -12,8 +12,8 @@ from flaxoptim_compat.legacy.replacing import replace
 _REFUSED = re.compile(r"mutable default .* for field (\w+) is not allowed", re.DOTALL)
 
 
-def accept_array_defaults() -> Callable[[], None]:
-    """Let dataclasses have defaults that cannot be hashed; returns a function that undoes this.
+def accept_array_defaults(undo: ExitStack) -> None:
+    """Let dataclasses have defaults that cannot be hashed.
 
     Lists, dicts and sets are still refused, as before Python 3.11. The function behind the
     decorator is replaced and not the decorator, which programs may have imported by name already.
@@ -34,7 +34,7 @@ def accept_array_defaults() -> Callable[[], None]:
                     setattr(made, name, default)
                 return made
 
-    return replace(dataclasses, "_process_class", process)
+    replace(dataclasses, "_process_class", process, undo)
 
 
 def _give_factory(cls: type, name: str, defaults: dict[str, Any]) -> bool:

@@ -6,8 +6,8 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -40,8 +40,8 @@ _WATCHED = (lost.MODULES | gone_for_good.MODULES).union(
     entry.module for rows in _ENTRIES.values() for entry in rows
 )
 _in_force: set[str] = set()
-# {(part, module): functions that undo the behaviours switched on after the module's import}
-_undo_behaviours: dict[tuple[str, str], list[Callable[[], None]]] = {}
+# {(part, module): the stack that undoes the behaviours switched on after the module's import}
+_undo_behaviours: dict[tuple[str, str], ExitStack] = {}
 
 
 def install(era: bool = False, random: Literal["then"] | None = None) -> None:
@@ -169,24 +169,21 @@ def _after_import(module: ModuleType) -> None:
         attributes.attach(module, _registry)
         attributes.load_shadowed(module, _registry)
     for part in tuple(_in_force):
-        undo: list[Callable[[], None]] = []
+        undo = ExitStack()
         # If several threads come here at once, one of them switches the behaviours on.
         if _undo_behaviours.setdefault((part, name), undo) is undo:
-            undo.extend(_switch_on(part, name))
-
-
-def _switch_on(part: str, module: str) -> list[Callable[[], None]]:
-    if part == _ERA:
-        return lost.switch_on(module)
-    return [object_at(_OF_JAX[part])()] if module == "jax" else []
+            if part == _ERA:
+                lost.switch_on(name, undo)
+            elif name == "jax":
+                object_at(_OF_JAX[part])(undo)
 
 
 def _withdraw(part: str) -> None:
     _in_force.discard(part)
-    groups = [_undo_behaviours.pop(key) for key in list(_undo_behaviours) if key[0] == part]
     # In reverse order, because a function may have been replaced twice.
-    for undo in reversed([undo for group in groups for undo in group]):
-        undo()
+    for key in reversed(list(_undo_behaviours)):
+        if key[0] == part:
+            _undo_behaviours.pop(key).close()
     entries = _ENTRIES[part]
     _registry.remove(entries)
     # Modules before their packages.

@@ -1,16 +1,17 @@
 """Behaviours that Flax had in the days of flax.optim, and that can be switched on again.
 
-Each function switches one behaviour on and returns a function that undoes this. An environment
-variable for the same setting is the user's choice, and wins.
+Each function switches one behaviour on, until a stack is closed. An environment variable for the
+same setting is the user's choice, and wins.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import warnings
-from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 from flax import serialization
@@ -28,49 +29,45 @@ _NEW_DEPRECATIONS = (
 )
 
 
-def return_frozen_dicts() -> Callable[[], None]:
+def return_frozen_dicts(undo: ExitStack) -> None:
     """Let ``init`` and ``apply`` return a ``FrozenDict``, with ``unfreeze`` and its own ``pop``."""
-    return _set("flax_return_frozendict", True)
+    _set("flax_return_frozendict", True, undo)
 
 
-def msgpack_checkpoints() -> Callable[[], None]:
+def msgpack_checkpoints(undo: ExitStack) -> None:
     """Let ``save_checkpoint`` write one msgpack file; the directory may be a relative path.
 
     Restoring does not depend on this setting: Flax recognises the format of a checkpoint.
     """
-    return _set("flax_use_orbax_checkpointing", False)
+    _set("flax_use_orbax_checkpointing", False, undo)
 
 
-def ignore_new_deprecations() -> Callable[[], None]:
+def ignore_new_deprecations(undo: ExitStack) -> None:
     """Ignore Flax's later deprecation warnings, so that programs survive ``python -W error``."""
-    added = []
     for message in _NEW_DEPRECATIONS:
         warnings.filterwarnings("ignore", re.escape(message), DeprecationWarning)
-        added.append(warnings.filters[0])
-
-    def undo() -> None:
-        for entry in added:
-            if entry in warnings.filters:
-                warnings.filters.remove(entry)  # type: ignore[attr-defined]
-
-    return undo
+        undo.callback(_remove_filter, warnings.filters[0])
 
 
-def _set(name: str, value: bool) -> Callable[[], None]:
+def _remove_filter(entry: Any) -> None:
+    with contextlib.suppress(ValueError):  # the program may have removed the filter
+        warnings.filters.remove(entry)  # type: ignore[attr-defined]
+
+
+def _set(name: str, value: bool, undo: ExitStack) -> None:
+    if name.upper() in os.environ:
+        return
     before = getattr(config, name)
+    config.update(name, value)
 
-    def undo() -> None:
+    @undo.callback
+    def restore() -> None:
         # A program may have changed the setting since, and keeps its own value.
         if getattr(config, name) == value:
             config.update(name, before)
 
-    if name.upper() not in os.environ:
-        config.update(name, value)
-        return undo
-    return lambda: None
 
-
-def mend_what_is_restored() -> Callable[[], None]:
+def mend_what_is_restored(undo: ExitStack) -> None:
     """Let Flax restore parameters without an optimizer, and averages of them, in today's shapes.
 
     An optimizer restores its parameters in today's shapes by itself.
@@ -84,4 +81,4 @@ def mend_what_is_restored() -> Callable[[], None]:
         restored = genuine(target, state, name)
         return restored if inside else reshaped(target, restored)
 
-    return replace(serialization, "from_state_dict", from_state_dict)
+    replace(serialization, "from_state_dict", from_state_dict, undo)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import jax
 
 from flaxoptim_compat.legacy import usage
-from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
+from flaxoptim_compat.legacy.replacing import look_like, replace
 from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
 from flaxoptim_compat.versions.of_jax import array_types, leave_out_of_sources
 
@@ -20,15 +21,15 @@ leave_out_of_sources(__file__)
 _LISTS = (list, tuple)
 
 
-def accept_lists(module_name: str) -> Callable[[], None]:
-    """Let the functions of a module take lists for arrays again; returns a function that undoes it.
+def accept_lists(module_name: str, undo: ExitStack) -> None:
+    """Let the functions of a module take lists for arrays again, until a stack is closed.
 
     A program that looks a function up in its module gets one that takes lists. Jax itself does not.
 
     Args:
       module_name: a module of ``TOOK_LISTS``.
+      undo: the stack.
     """
-    undo = []
     module = importlib.import_module(module_name)
     for name, arguments in TOOK_LISTS[module_name].items():
         original, full_name = vars(module)[name], f"{module_name}.{name}"
@@ -39,8 +40,7 @@ def accept_lists(module_name: str) -> Callable[[], None]:
                 taking = _taking_lists(original, arguments.split())
             look_like(original, taking, module_name)
             taking._takes_lists = True  # type: ignore[attr-defined]
-            undo.append(replace(module, name, taking))
-    return all_of(undo)
+            replace(module, name, taking, undo)
 
 
 def _refuses_lists(name: str) -> bool:
@@ -104,18 +104,14 @@ def _has_tracers(tree: Any) -> bool:
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
 
 
-def accept_list_indices() -> Callable[[], None]:
-    """Let arrays and their ``at`` take lists as indices; returns a function that undoes this."""
+def accept_list_indices(undo: ExitStack) -> None:
+    """Let arrays and their ``at`` take lists as indices, until a stack is closed."""
     arrays: list[Any] = array_types()
     # The classes of ``x.at``.
     at_classes = [array.at.fget for array in arrays]
-    return all_of(
-        [
-            replace(holder, "__getitem__", _indexed_by_lists(vars(holder)["__getitem__"]))
-            for holder in (*arrays, jax.core.Tracer, *at_classes)
-            if "__getitem__" in vars(holder)
-        ]
-    )
+    for holder in (*arrays, jax.core.Tracer, *at_classes):
+        if original := vars(holder).get("__getitem__"):
+            replace(holder, "__getitem__", _indexed_by_lists(original), undo)
 
 
 def _indexed_by_lists(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import ExitStack
 
 from flaxoptim_compat.legacy.calls import tables as calls
 from flaxoptim_compat.legacy.entry import LegacyName, object_at
@@ -13,7 +13,7 @@ from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 OF_PACKAGES: tuple[LegacyName, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
 ENTRIES: tuple[LegacyName, ...] = (*OF_PACKAGES, *of_python.ENTRIES)
 
-# {module: functions to call after its import; each switches a behaviour on, and returns an undo}
+# {module: functions to call after its import; each switches a behaviour on until a stack is closed}
 BEHAVIOURS: dict[str, tuple[str, ...]] = {
     # For a behaviour of Python itself: this module is loaded in every program.
     "collections": ("flaxoptim_compat.legacy.array_defaults:accept_array_defaults",),
@@ -35,12 +35,12 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
 MODULES = calls.MODULES | BEHAVIOURS.keys() | TOOK_LISTS.keys()
 
 
-def switch_on(module: str) -> list[Callable[[], None]]:
-    """Switch the behaviours of a module on; returns functions that undo this."""
-    undo = [object_at(path)() for path in BEHAVIOURS.get(module, ())]
+def switch_on(module: str, undo: ExitStack) -> None:
+    """Switch the behaviours of a module on, until a stack is closed."""
+    for path in BEHAVIOURS.get(module, ()):
+        object_at(path)(undo)
     # Before the old arguments, some of which are lists for arguments of today.
     if module in TOOK_LISTS:
-        undo.append(object_at("flaxoptim_compat.legacy.lists:accept_lists")(module))
+        object_at("flaxoptim_compat.legacy.lists:accept_lists")(module, undo)
     if module in calls.MODULES:
-        undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)
-    return undo
+        object_at("flaxoptim_compat.legacy.calls.serving:serve")(module, undo)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import jax
 
 from flaxoptim_compat.legacy import hook, usage
-from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
+from flaxoptim_compat.legacy.replacing import look_like, replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
 # With this, jax names the line of the program as the source of an operation.
@@ -18,21 +19,22 @@ leave_out_of_sources(__file__)
 _OPTION = "jax_threefry_partitionable"
 
 
-def give_those_of_then() -> Callable[[], None]:
-    """Let keys give the numbers of before jax 0.5; returns a function that undoes this."""
+def give_those_of_then(undo: ExitStack) -> None:
+    """Let keys give the numbers of before jax 0.5, until a stack is closed."""
     # Jax's own environment variable is the user's choice, and wins.
-    if _OPTION.upper() in os.environ or not getattr(jax.config, _OPTION):
-        return lambda: None
-    jax.config.update(_OPTION, False)
-    return lambda: jax.config.update(_OPTION, True)
+    if _OPTION.upper() not in os.environ and getattr(jax.config, _OPTION):
+        jax.config.update(_OPTION, False)
+        undo.callback(jax.config.update, _OPTION, True)
 
 
-def notice_keys() -> Callable[[], None]:
-    """Under ``run``, record in ``usage`` when a key is made; returns a function that undoes it."""
-    return all_of([_notice(name) for name in ("PRNGKey", "key") if hook.reports()])
+def notice_keys(undo: ExitStack) -> None:
+    """Under ``run``, record in ``usage`` when a key is made, until a stack is closed."""
+    if hook.reports():
+        for name in ("PRNGKey", "key"):
+            _notice(name, undo)
 
 
-def _notice(name: str) -> Callable[[], None]:
+def _notice(name: str, undo: ExitStack) -> None:
     original: Callable[..., Any] = getattr(jax.random, name)
 
     @functools.wraps(original)
@@ -41,4 +43,4 @@ def _notice(name: str) -> Callable[[], None]:
         return original(*args, **kwargs)
 
     look_like(original, make, "jax.random")
-    return replace(jax.random, name, make)
+    replace(jax.random, name, make, undo)

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 _NOTHING = object()
 
 
-def replace(holder: Any, attribute: str, value: Any) -> Callable[[], None]:
-    """Set an attribute of a module or a class; returns a function that undoes this.
+def replace(holder: Any, attribute: str, value: Any, undo: ExitStack) -> None:
+    """Set an attribute of a module or a class, until a stack is closed.
 
-    That function does nothing if other code has set the attribute since.
+    The attribute stays as it is if other code has set it since.
 
     Args:
       holder: the module or the class.
       attribute: the name of the attribute.
       value: its new value.
+      undo: the stack.
     """
     before = vars(holder).get(attribute, _NOTHING)
     setattr(holder, attribute, value)
 
-    def undo() -> None:
+    @undo.callback
+    def restore() -> None:
         if vars(holder).get(attribute) is not value:
             return
         if before is _NOTHING:
             delattr(holder, attribute)
         else:
             setattr(holder, attribute, before)
-
-    return undo
-
-
-def all_of(undo: Iterable[Callable[[], None]]) -> Callable[[], None]:
-    """One function that calls all of these functions."""
-
-    def undo_all() -> None:
-        for function in undo:
-            function()
-
-    return undo_all
 
 
 def look_like(original: Callable[..., Any], replacement: Callable[..., Any], module: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import ExitStack
 
 import jax
 import jax.numpy as jnp
@@ -60,38 +61,35 @@ def train_state(step=0):
 
 @pytest.fixture
 def era():
-    undone = [behaviour.return_frozen_dicts(), behaviour.msgpack_checkpoints()]
-    # pytest undoes the filters after the test.
-    behaviour.ignore_new_deprecations()
-    warnings.filterwarnings("ignore", "flax.optim", DeprecationWarning)
-    yield
-    for undo in undone:
-        undo()
+    with ExitStack() as undo:
+        behaviour.return_frozen_dicts(undo)
+        behaviour.msgpack_checkpoints(undo)
+        behaviour.ignore_new_deprecations(undo)
+        warnings.filterwarnings("ignore", "flax.optim", DeprecationWarning)
+        yield
 
 
 @switches
 @pytest.mark.parametrize("before", [True, False])
 def test_undoing_restores_what_was_before(switch, settings, name, value, before):
     settings.update(name, before)
-    undo = switch()
-    assert getattr(settings, name) is value
-    undo()
-    assert getattr(settings, name) is before
-    undo()
+    with ExitStack() as undo:
+        switch(undo)
+        assert getattr(settings, name) is value
     assert getattr(settings, name) is before
 
 
 @switches
 def test_what_is_set_later_or_in_the_environment_stays(switch, settings, name, value, monkeypatch):
     settings.update(name, value)
-    undo = switch()
-    settings.update(name, not value)
-    undo()
+    with ExitStack() as undo:
+        switch(undo)
+        settings.update(name, not value)
     assert getattr(settings, name) is not value
     monkeypatch.setenv(name.upper(), str(not value))
-    undo = switch()
-    assert getattr(settings, name) is not value
-    undo()
+    with ExitStack() as undo:
+        switch(undo)
+        assert getattr(settings, name) is not value
     assert getattr(settings, name) is not value
 
 
@@ -179,16 +177,17 @@ DEPRECATED = [
 
 @pytest.mark.parametrize("use", DEPRECATED)
 def test_what_flax_deprecated_since_is_no_error(use, tmp_path):
-    behaviour.msgpack_checkpoints()
+    behaviour.msgpack_checkpoints(ExitStack())
     warnings.simplefilter("error")
     filters = list(warnings.filters)
     with pytest.raises(DeprecationWarning):
         use(tmp_path)
-    undo = behaviour.ignore_new_deprecations()
-    use(tmp_path)
-    warnings.filterwarnings("ignore", "another")
-    undo()
-    undo()
+    with ExitStack() as undo:
+        behaviour.ignore_new_deprecations(undo)
+        use(tmp_path)
+        warnings.filterwarnings("ignore", "another")
+        # A program may remove a filter itself.
+        del warnings.filters[1]
     assert warnings.filters[1:] == filters
     with pytest.raises(DeprecationWarning):
         use(tmp_path)

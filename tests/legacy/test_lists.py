@@ -6,7 +6,8 @@ import importlib
 import inspect
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import jax
@@ -16,7 +17,6 @@ import pytest
 
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
 from flaxoptim_compat.legacy.lists import TOOK_LISTS, accept_list_indices, accept_lists
-from flaxoptim_compat.legacy.replacing import all_of
 from tests.legacy.cases.lists import ARGUMENTS, L
 
 # Their results have shapes that depend on values.
@@ -45,15 +45,18 @@ def with_arrays(name: str) -> list[Any]:
     return arguments
 
 
-def accept_all() -> Callable[[], None]:
-    return all_of([accept_lists(module) for module in TOOK_LISTS])
+@contextmanager
+def all_accepted() -> Iterator[None]:
+    with ExitStack() as undo:
+        for module in TOOK_LISTS:
+            accept_lists(module, undo)
+        yield
 
 
 @pytest.fixture
 def lists_accepted() -> Iterator[None]:
-    undo = accept_all()
-    yield
-    undo()
+    with all_accepted():
+        yield
 
 
 def assert_equal(found: Any, expected: Any) -> None:
@@ -84,9 +87,8 @@ def test_lists_are_like_arrays(name: str, lists_accepted: None) -> None:
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_those_are_replaced_that_refuse_lists(name: str) -> None:
     original = function(name)
-    undo = accept_all()
-    taking = function(name)
-    undo()
+    with all_accepted():
+        taking = function(name)
     assert function(name) is original
     try:
         with warnings.catch_warnings():
@@ -157,12 +159,11 @@ def test_the_rest_goes_through_untouched(lists_accepted: None) -> None:
 
 def test_undoing_is_only_for_what_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     before = {name: dict(vars(importlib.import_module(name))) for name in TOOK_LISTS}
-    undo = accept_all()
-    accept_all()()
-    assert jnp.take is not before["jax.numpy"]["take"]
-    monkeypatch.setattr(jnp, "roll", "replaced by another one")
-    undo()
-    undo()
+    with all_accepted():
+        with all_accepted():
+            pass
+        assert jnp.take is not before["jax.numpy"]["take"]
+        monkeypatch.setattr(jnp, "roll", "replaced by another one")
     assert jnp.roll == "replaced by another one"  # type: ignore[comparison-overlap]
     monkeypatch.setattr(jnp, "roll", before["jax.numpy"]["roll"])
     for name, attributes in before.items():
@@ -191,9 +192,9 @@ told = pytest.mark.filterwarnings("ignore:An index that is a list")
 
 @pytest.fixture
 def accepted() -> Iterator[None]:
-    undo = accept_list_indices()
-    yield
-    undo()
+    with ExitStack() as undo:
+        accept_list_indices(undo)
+        yield
 
 
 @told
@@ -237,7 +238,8 @@ def test_what_was_an_error_is_one(accepted: None) -> None:
 @told
 def test_indices_end() -> None:
     before = type(jnp.ones(1)).__getitem__, jax.core.Tracer.__getitem__
-    accept_list_indices()()
+    with ExitStack() as undo:
+        accept_list_indices(undo)
     assert (type(jnp.ones(1)).__getitem__, jax.core.Tracer.__getitem__) == before
     for use in (lambda x: x[[0]], jax.jit(lambda x: x[[0]]), lambda x: x.at[[0]].set(0.0)):
         with pytest.raises(TypeError, match="non-tuple sequence"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -23,20 +24,13 @@ def without_features(original: Callable[..., Any], self: Any, *args: Any, **kwar
     original(self, None, *args, **kwargs)
 
 
-def let_features_out() -> Callable[[], None]:
+def let_features_out(undo: ExitStack) -> None:
     """Let classes made from cells, such as by ``linen.scan``, be made without features too."""
-    changed = []
     for cell in CELLS:
         for field in fields(cell):
             if field.name == "features" and field.default is MISSING:
                 field.default = None
-                changed.append(field)
-
-    def undo() -> None:
-        for field in changed:
-            field.default = MISSING
-
-    return undo
+                undo.callback(setattr, field, "default", MISSING)
 
 
 def is_of_the_class(*args: Any, **kwargs: Any) -> bool:

@@ -10,6 +10,7 @@ import functools
 import importlib
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import ModuleType
 from typing import Any
 
@@ -37,20 +38,23 @@ leave_out_of_sources(__file__)
 _taking_both: dict[tuple[Callable[..., Any], OldCall], Callable[..., Any]] = {}
 
 
-def serve(module: str) -> list[Callable[[], None]]:
-    """Apply the tables to a module; returns functions that undo this.
+def serve(module: str, undo: ExitStack) -> None:
+    """Apply the tables to a module, until a stack is closed.
 
     The classes of the module get their lost methods back, its functions take their old arguments
     too, and functions with other results today warn.
     """
     # The classes without a method are listed for all rows, before any class gets one.
     lost = [(row, object_at(row.classes)()) for row in LOST_BY_MODULE.get(module, ())]
-    undo = [function for row, classes in lost for function in _serve_lost(row, classes)]
-    undo += [_serve(name, row) for name, row in BY_MODULE.get(module, {}).items()]
-    return undo + list(map(_warn_of, ANSWERS_BY_MODULE.get(module, ())))
+    for row, classes in lost:
+        _serve_lost(row, classes, undo)
+    for name, old_call in BY_MODULE.get(module, {}).items():
+        _serve(name, old_call, undo)
+    for answer in ANSWERS_BY_MODULE.get(module, ()):
+        _warn_of(answer, undo)
 
 
-def _serve(name: str, row: OldCall) -> Callable[[], None]:
+def _serve(name: str, row: OldCall, undo: ExitStack) -> None:
     holders, attribute = _places_of(name)
     originals = [(each, value) for each in holders if callable(value := _value(each, attribute))]
     first = originals[0][1] if originals else None
@@ -62,7 +66,8 @@ def _serve(name: str, row: OldCall) -> Callable[[], None]:
                 _taking_both[original, row] = _wrap(original, arguments, name, row)
             setattr(holder, attribute, _taking_both[original, row])
 
-    def undo() -> None:
+    @undo.callback
+    def restore() -> None:
         # Also what was not set here: flax has functions of jax, as they were at its import.
         for holder, _ in originals:
             of_today = getattr(vars(holder).get(attribute), _MARK, None)
@@ -72,8 +77,6 @@ def _serve(name: str, row: OldCall) -> Callable[[], None]:
                 setattr(holder, attribute, of_today)
             else:
                 delattr(holder, attribute)
-
-    return undo
 
 
 def _value(holder: Any, attribute: str) -> Any:
@@ -85,7 +88,7 @@ def _value(holder: Any, attribute: str) -> Any:
         return getattr(holder, attribute, None)
 
 
-def _serve_lost(row: LostMember, classes: list[type]) -> list[Callable[[], None]]:
+def _serve_lost(row: LostMember, classes: list[type], undo: ExitStack) -> None:
     attribute = row.attribute or row.old.rpartition(".")[2].removesuffix("()")
     served = object_at(row.served_by)
     is_property = isinstance(served, property)
@@ -98,10 +101,11 @@ def _serve_lost(row: LostMember, classes: list[type]) -> list[Callable[[], None]
 
     # Some classes still have the attribute, which only raises an error.
     value = property(counted) if is_property else counted
-    return [replace(each, attribute, value) for each in classes]
+    for each in classes:
+        replace(each, attribute, value, undo)
 
 
-def _warn_of(row: OtherAnswer) -> Callable[[], None]:
+def _warn_of(row: OtherAnswer, undo: ExitStack) -> None:
     (holder,), attribute = _places_of(row.name)
     original = getattr(holder, attribute)
     answers_otherwise = object_at(row.told_by)
@@ -114,7 +118,7 @@ def _warn_of(row: OtherAnswer) -> Callable[[], None]:
         return answer
 
     look_like(original, warning, module_of(row.name))
-    return replace(holder, attribute, warning)
+    replace(holder, attribute, warning, undo)
 
 
 def _places_of(name: str) -> tuple[list[Any], str]:

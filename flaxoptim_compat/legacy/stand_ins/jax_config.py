@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from contextlib import ExitStack
 
 import jax
+
+from flaxoptim_compat.legacy.replacing import replace
 
 config = jax.config
 
@@ -18,18 +19,9 @@ def enable_omnistaging() -> None:
     """Do nothing: omnistaging cannot be switched off any more."""
 
 
-def accept_omnistaging() -> Callable[[], None]:
-    """Give ``jax.config`` its omnistaging names back; returns a function that undoes this."""
-    attributes: dict[str, Any] = vars(config)
-    if hasattr(config, "enable_omnistaging"):
-        return lambda: None
-    attributes["enable_omnistaging"] = enable_omnistaging
-    added = [name for name in _ALWAYS_ON if not hasattr(config, name)]
-    attributes.update(dict.fromkeys(added, True))
-
-    def undo() -> None:
-        if attributes.get("enable_omnistaging") is enable_omnistaging:
-            for name in ("enable_omnistaging", *added):
-                del attributes[name]
-
-    return undo
+def accept_omnistaging(undo: ExitStack) -> None:
+    """Give ``jax.config`` its omnistaging names back, until a stack is closed."""
+    names = {"enable_omnistaging": enable_omnistaging, **dict.fromkeys(_ALWAYS_ON, True)}
+    for name, value in names.items():
+        if not hasattr(config, name):
+            replace(config, name, value, undo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import jax
@@ -127,14 +128,14 @@ def test_xla_computation() -> None:
 
 
 def test_omnistaging_is_on() -> None:
-    undo = jax_config.accept_omnistaging()
-    jax.config.enable_omnistaging()  # type: ignore[attr-defined]
-    jax_config.accept_omnistaging()()
-    assert hasattr(jax_config.config, "enable_omnistaging")
     flags = ("omnistaging_enabled", "jax_omnistaging", "jax_experimental_name_stack")
-    assert [getattr(jax.config, flag) for flag in flags] == [True] * 3
-    undo()
-    undo()
+    with ExitStack() as undo:
+        jax_config.accept_omnistaging(undo)
+        jax.config.enable_omnistaging()  # type: ignore[attr-defined]
+        with ExitStack() as undo_again:
+            jax_config.accept_omnistaging(undo_again)
+        assert hasattr(jax_config.config, "enable_omnistaging")
+        assert [getattr(jax.config, flag) for flag in flags] == [True] * 3
     for name in ("enable_omnistaging", *flags):
         assert not hasattr(jax.config, name)
 
