@@ -29,17 +29,29 @@ _NEW_DEPRECATIONS = (
 )
 
 
-def return_frozen_dicts(undo: ExitStack) -> None:
-    """Let ``init`` and ``apply`` return a ``FrozenDict``, with ``unfreeze`` and its own ``pop``."""
-    _set("flax_return_frozendict", True, undo)
+# {setting: its old value}
+SETTINGS = {
+    # Let ``init`` and ``apply`` return a FrozenDict, with ``unfreeze`` and its own ``pop``.
+    "flax_return_frozendict": True,
+    # Let ``save_checkpoint`` write one msgpack file; the directory may be a relative path.
+    # Restoring does not depend on this setting: Flax recognises the format of a checkpoint.
+    "flax_use_orbax_checkpointing": False,
+}
 
 
-def msgpack_checkpoints(undo: ExitStack) -> None:
-    """Let ``save_checkpoint`` write one msgpack file; the directory may be a relative path.
+def restore_settings(undo: ExitStack) -> None:
+    """Give the settings of Flax their old values."""
+    for name, value in SETTINGS.items():
+        if name.upper() not in os.environ:
+            before = getattr(config, name)
+            config.update(name, value)
+            undo.callback(_restore, name, value, before)
 
-    Restoring does not depend on this setting: Flax recognises the format of a checkpoint.
-    """
-    _set("flax_use_orbax_checkpointing", False, undo)
+
+def _restore(name: str, value: bool, before: bool) -> None:
+    # A program may have changed the setting since, and keeps its own value.
+    if getattr(config, name) == value:
+        config.update(name, before)
 
 
 def ignore_new_deprecations(undo: ExitStack) -> None:
@@ -52,19 +64,6 @@ def ignore_new_deprecations(undo: ExitStack) -> None:
 def _remove_filter(entry: Any) -> None:
     with contextlib.suppress(ValueError):  # the program may have removed the filter
         warnings.filters.remove(entry)  # type: ignore[attr-defined]
-
-
-def _set(name: str, value: bool, undo: ExitStack) -> None:
-    if name.upper() in os.environ:
-        return
-    before = getattr(config, name)
-    config.update(name, value)
-
-    @undo.callback
-    def restore() -> None:
-        # A program may have changed the setting since, and keeps its own value.
-        if getattr(config, name) == value:
-            config.update(name, before)
 
 
 def mend_what_is_restored(undo: ExitStack) -> None:

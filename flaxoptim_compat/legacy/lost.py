@@ -22,8 +22,7 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
     ),
     "flax": (
-        "flaxoptim_compat.legacy.linen_behaviour:return_frozen_dicts",
-        "flaxoptim_compat.legacy.linen_behaviour:msgpack_checkpoints",
+        "flaxoptim_compat.legacy.linen_behaviour:restore_settings",
         "flaxoptim_compat.legacy.linen_behaviour:ignore_new_deprecations",
         "flaxoptim_compat.legacy.calls.linen_modules:let_features_out",
         "flaxoptim_compat.legacy.linen_behaviour:mend_what_is_restored",

@@ -21,21 +21,17 @@ from flaxoptim_compat.legacy import linen_behaviour as behaviour
 
 KEY = jax.random.PRNGKey(0)
 X = jnp.ones((2, 4))
-SWITCHES = [
-    (behaviour.return_frozen_dicts, config, "flax_return_frozendict", True),
-    (behaviour.msgpack_checkpoints, config, "flax_use_orbax_checkpointing", False),
-]
-switches = pytest.mark.parametrize(("switch", "settings", "name", "value"), SWITCHES)
+SETTINGS = behaviour.SETTINGS.items()
 
 
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch):
-    before = [getattr(settings, name) for _, settings, name, _ in SWITCHES]
-    for *_, name, _ in SWITCHES:
+    before = {name: getattr(config, name) for name in behaviour.SETTINGS}
+    for name in before:
         monkeypatch.delenv(name.upper(), raising=False)
     yield
-    for (_, settings, name, _), value in zip(SWITCHES, before, strict=True):
-        settings.update(name, value)
+    for name, value in before.items():
+        config.update(name, value)
 
 
 class Net(linen.Module):
@@ -62,35 +58,34 @@ def train_state(step=0):
 @pytest.fixture
 def era():
     with ExitStack() as undo:
-        behaviour.return_frozen_dicts(undo)
-        behaviour.msgpack_checkpoints(undo)
+        behaviour.restore_settings(undo)
         behaviour.ignore_new_deprecations(undo)
         warnings.filterwarnings("ignore", "flax.optim", DeprecationWarning)
         yield
 
 
-@switches
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
 @pytest.mark.parametrize("before", [True, False])
-def test_undoing_restores_what_was_before(switch, settings, name, value, before):
-    settings.update(name, before)
+def test_undoing_restores_what_was_before(name, value, before):
+    config.update(name, before)
     with ExitStack() as undo:
-        switch(undo)
-        assert getattr(settings, name) is value
-    assert getattr(settings, name) is before
+        behaviour.restore_settings(undo)
+        assert getattr(config, name) is value
+    assert getattr(config, name) is before
 
 
-@switches
-def test_what_is_set_later_or_in_the_environment_stays(switch, settings, name, value, monkeypatch):
-    settings.update(name, value)
+@pytest.mark.parametrize(("name", "value"), SETTINGS)
+def test_what_is_set_later_or_in_the_environment_stays(name, value, monkeypatch):
+    config.update(name, value)
     with ExitStack() as undo:
-        switch(undo)
-        settings.update(name, not value)
-    assert getattr(settings, name) is not value
+        behaviour.restore_settings(undo)
+        config.update(name, not value)
+    assert getattr(config, name) is not value
     monkeypatch.setenv(name.upper(), str(not value))
     with ExitStack() as undo:
-        switch(undo)
-        assert getattr(settings, name) is not value
-    assert getattr(settings, name) is not value
+        behaviour.restore_settings(undo)
+        assert getattr(config, name) is not value
+    assert getattr(config, name) is not value
 
 
 def test_what_linen_returns_is_frozen(era):
@@ -177,7 +172,7 @@ DEPRECATED = [
 
 @pytest.mark.parametrize("use", DEPRECATED)
 def test_what_flax_deprecated_since_is_no_error(use, tmp_path):
-    behaviour.msgpack_checkpoints(ExitStack())
+    behaviour.restore_settings(ExitStack())
     warnings.simplefilter("error")
     filters = list(warnings.filters)
     with pytest.raises(DeprecationWarning):
