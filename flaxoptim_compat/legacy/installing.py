@@ -62,9 +62,7 @@ def install(era: bool = False, random: Literal["then"] | None = None) -> None:
       RuntimeError: there is a ``flax.optim`` already.
       ValueError: ``random`` has another value.
     """
-    with _lock:
-        _wish(_INSTALL, _wishes.get(_INSTALL, frozenset()) | _parts(era, random))
-    _reach_loaded_modules()
+    _wish(_INSTALL, era, random)
 
 
 def uninstall() -> None:
@@ -87,9 +85,7 @@ def installed(era: bool = False, random: Literal["then"] | None = None) -> Itera
       ValueError: ``random`` has another value.
     """
     block = object()
-    with _lock:
-        _wish(block, _parts(era, random))
-    _reach_loaded_modules()
+    _wish(block, era, random)
     try:
         yield
     finally:
@@ -113,18 +109,18 @@ def existing_flax_optim() -> str | None:
     return None if spec is None else str(spec.origin)
 
 
-def _refuse_existing() -> None:
-    existing = existing_flax_optim()
-    if existing is not None:
-        raise RuntimeError(
-            f"There is a flax.optim already, {existing}, which install() does not replace. Leave"
-            " install() out, or upgrade flax to 0.12 or newer."
-        )
-
-
-def _reach_loaded_modules() -> None:
-    """Give lost names to the modules that were imported before the finders were in place."""
-    # Packages before their modules.
+def _wish(caller: object, era: bool, random: str | None) -> None:
+    parts = _parts(era, random)
+    with _lock:
+        existing = existing_flax_optim()
+        if existing is not None:
+            raise RuntimeError(
+                f"There is a flax.optim already, {existing}, which install() does not replace."
+                " Leave install() out, or upgrade flax to 0.12 or newer."
+            )
+        _wishes[caller] = _wishes.get(caller, frozenset()) | parts
+        _follow_wishes()
+    # Modules that were imported before the finders were in place; packages before their modules.
     for name in ("numpy", "jax", "flax", *sorted(_WATCHED)):
         if sys.modules.get(name) is not None:
             # Another thread may be importing the module: import_module waits for its end.
@@ -137,12 +133,6 @@ def _parts(era: bool, random: str | None) -> frozenset[str]:
         setting = RANDOM if random is None else "random"
         raise ValueError(f"{setting} is {numbers!r}. Set it to 'then', or leave it out.")
     return frozenset({_OPTIM, *([_ERA] if era else ()), *([_THEN] if numbers else ())})
-
-
-def _wish(caller: object, parts: frozenset[str]) -> None:
-    _refuse_existing()
-    _wishes[caller] = parts
-    _follow_wishes()
 
 
 def _follow_wishes() -> None:
