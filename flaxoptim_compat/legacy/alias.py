@@ -28,9 +28,9 @@ class Alias(ModuleType):
         self.__dict__.update(__entry__=entry, __registry__=registry)
 
     def __getattr__(self, name: str) -> Any:
-        entry: LegacyName = self.__dict__["__entry__"]
         if name in _OWN:
             raise AttributeError(name)
+        entry = self.__entry__
         try:
             value = getattr(entry.serve(), name)
         except AttributeError:
@@ -48,13 +48,12 @@ class Alias(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         # Python sets an imported module as an attribute of its package. In flax.nn, `stochastic` is
         # a module and also a function, which must stay.
-        entry: LegacyName = self.__dict__["__entry__"]
-        if isinstance(value, Alias) and callable(getattr(entry.serve(), name, None)):
+        if isinstance(value, Alias) and callable(getattr(self.__entry__.serve(), name, None)):
             return
         super().__setattr__(name, value)
 
     def _notice(self, name: str) -> str | None:
-        entry: LegacyName = self.__dict__["__entry__"]
+        entry: LegacyName = self.__entry__
         # An optimizer warns when it is made, not when its class is read.
         if entry.name.startswith("flax.optim"):
             return None
@@ -68,12 +67,11 @@ class Alias(ModuleType):
         return (self._rows().get(name) or _one_name(entry, name)).notice
 
     def _rows(self) -> dict[str, LegacyName]:
-        entry: LegacyName = self.__dict__["__entry__"]
-        rows: dict[str, LegacyName] = self.__dict__["__registry__"].attributes.get(entry.name, {})
+        rows: dict[str, LegacyName] = self.__registry__.attributes.get(self.__entry__.name, {})
         return rows
 
     def __dir__(self) -> list[str]:
-        return sorted({*self.__dict__, *dir(self.__dict__["__entry__"].serve())})
+        return sorted({*self.__dict__, *dir(self.__entry__.serve())})
 
 
 # The attributes that the import system reads before it sets them. The alias has its own.
