@@ -39,9 +39,7 @@ jax
   enable_custom_vjp_by_custom_transpose custom_transpose -> MACHINERY
   spmd_mode -> NAMED_SHARDING
   invertible -> write the inverse, and use jax.custom_vjp
-jax.config
-  disable_omnistaging -> OMNISTAGING
-jax.config.config
+jax.config jax.config.config
   disable_omnistaging -> OMNISTAGING
 jax.abstract_arrays
   array_types -> MACHINERY
@@ -173,9 +171,7 @@ numpy
   set_string_function -> use numpy.set_printoptions
 flax.metrics
   tensorboard -> TENSORFLOW
-flax.core
-  trace_level -> MACHINERY
-flax.core.tracers
+flax.core flax.core.tracers
   trace_level -> MACHINERY
 flax.errors
   GDACheckpointingRequiredError GDARestoreTargetRequiredError -> GLOBAL_DEVICE_ARRAYS

@@ -216,6 +216,7 @@ jax.lib.xla_extension
   0.6.0 jax.errors: XlaRuntimeError=JaxRuntimeError
   0.6.0 jaxlib.xla_client: ArrayImpl -> jax.Array
   0.7.0 jax: Device
+jax.lib.xla_extension jaxlib.xla_extension
   0.4.3 era.xla_extension: CpuDevice -> device.platform == 'cpu'
   0.4.3 era.xla_extension: GpuDevice -> device.platform == 'gpu'
   0.4.3 era.xla_extension: TpuDevice -> device.platform == 'tpu'
@@ -223,9 +224,6 @@ jaxlib.xla_extension
   0.6.1 jax: Device
   # Gone in this release at the latest; the package index has no older wheels any more.
   0.4.13 jax: DeviceArray=Array
-  0.4.3 era.xla_extension: CpuDevice -> device.platform == 'cpu'
-  0.4.3 era.xla_extension: GpuDevice -> device.platform == 'gpu'
-  0.4.3 era.xla_extension: TpuDevice -> device.platform == 'tpu'
   0.6.1 jax.errors: XlaRuntimeError=JaxRuntimeError
 # The module is empty in 0.7, and gone after it.
 jax.util
@@ -246,10 +244,9 @@ jax.experimental.sparse.csr
   0.4.35 jax.typing: ArrayLike
 jax.experimental.sparse.linalg
   0.7.0 scipy.sparse: csr_matrix
-jax.experimental.jet
+jax.experimental.jet jax.experimental.shard_map
   0.5.0 jax.api_util: shaped_abstractify
 jax.experimental.shard_map
-  0.5.0 jax.api_util: shaped_abstractify
   0.5.1 jax.api_util: flatten_fun_nokwargs
   0.6.1 jax: pmap
   0.6.1 jax.core: Tracer

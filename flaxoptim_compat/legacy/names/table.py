@@ -1,6 +1,6 @@
 """The form of the tables of lost names, and their reader.
 
-A heading is a module that lost names, and each row below has some of these names::
+A heading is a module that lost names, or several, and each row below has some of these names::
 
     jax.core
       0.7.0 jax.errors: ConcretizationTypeError
