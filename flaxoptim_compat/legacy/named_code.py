@@ -12,7 +12,7 @@ import sysconfig
 import traceback
 import warnings
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
@@ -55,13 +55,8 @@ class NamedCode:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
     def of_module(self, module: str, name: str) -> Any:
         """The object with a name in a module; both names may have dots."""
