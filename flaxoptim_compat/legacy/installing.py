@@ -15,7 +15,7 @@ from flaxoptim_compat import deprecation
 from flaxoptim_compat.legacy import alias, attributes, lost
 from flaxoptim_compat.legacy.entry import Registry, object_at
 from flaxoptim_compat.legacy.finders import LastResort, Watch, find_elsewhere
-from flaxoptim_compat.legacy.names import gone_for_good, of_flax_optim
+from flaxoptim_compat.legacy.names import gone_for_good, of_flax
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -29,7 +29,7 @@ _lock = threading.RLock()
 _wishes: dict[object, frozenset[str]] = {}
 _INSTALL = "install()"
 _OPTIM, _ERA, _THEN = "optim", "era", "then"
-_ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: lost.ENTRIES, _THEN: ()}
+_ENTRIES = {_OPTIM: of_flax.OPTIM, _ERA: lost.ENTRIES, _THEN: ()}
 # The functions that are called for a part once jax is imported.
 _OF_JAX = {
     _OPTIM: "flaxoptim_compat.legacy.random_numbers:notice_keys",

@@ -16,13 +16,13 @@ from flaxoptim_compat.legacy import lists, lost
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE, BY_MODULE
 from flaxoptim_compat.legacy.entry import LegacyName
-from flaxoptim_compat.legacy.names import of_flax_optim
+from flaxoptim_compat.legacy.names import of_flax
 from tests.generate.releases import BEFORE, RECORD, within_the_span
 from tests.legacy.names.not_even_private import may_be_nowhere
 from tests.support.places import GUIDE
 
 PAGE = GUIDE / "served_names.md"
-ALL = (*of_flax_optim.ENTRIES, *lost.ENTRIES)
+ALL = (*of_flax.OPTIM, *lost.ENTRIES)
 MODULES = sorted({entry.module for entry in ALL})
 
 

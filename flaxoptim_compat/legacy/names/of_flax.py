@@ -1,9 +1,15 @@
-"""``flax.nn``, ``flax.deprecated``, and lost names of single modules of Flax."""
+"""``flax.optim``, ``flax.nn``, ``flax.deprecated``, and lost names of single modules of Flax."""
 
 from __future__ import annotations
 
+from flaxoptim_compat.catalogue import MODULES
+from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.names.table import entries
 
+OPTIM = tuple(
+    LegacyName(f"flax.{name}", f"flaxoptim_compat.{name}", "flax 0.6.0")
+    for name in ("optim", *(f"optim.{module}" for module in MODULES))
+)
 ENTRIES = entries(
     """
 # Flax 0.3.6 still had flax.nn, as flax.deprecated.nn and for `from flax import nn`.
