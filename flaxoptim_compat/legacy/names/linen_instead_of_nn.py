@@ -7,7 +7,8 @@ from flaxoptim_compat.legacy.text_table import rows
 # Flax's names for the package.
 NN = ("flax.nn", "flax.deprecated.nn")
 
-# Names in ``flax.nn`` or in one of its modules, and the code for programs that move to Linen.
+# Names in ``flax.nn`` or in one of its modules, and the code for programs that move to Linen, with
+# ``{}`` for the name.
 _TABLE = """
 names
   BatchNorm -> flax.nn.BatchNorm(x, use_running_average=u) is
@@ -16,26 +17,19 @@ names
   Collection -> state is part of the variables: a flax.linen.Module makes it with
       self.variable('batch_stats', 'mean', init_fn), and it changes in module.apply(variables, x,
       mutable=['batch_stats']).
-  Conv -> flax.nn.Conv(inputs, ...) is flax.linen.Conv(...)(inputs), with use_bias= for bias=.
-      kernel_size is a tuple, also where it was a number.
+  Conv ConvTranspose -> flax.nn.{}(inputs, ...) is flax.linen.{}(...)(inputs), with use_bias= for
+      bias=. kernel_size is a tuple, also where it was a number.
   ConvLSTM -> flax.nn.ConvLSTM(carry, x) is cell = flax.linen.ConvLSTMCell(features, kernel_size),
       then cell(carry, x), and the first carry is cell.initialize_carry(rng, x.shape).
-  ConvTranspose -> flax.nn.ConvTranspose(inputs, ...) is flax.linen.ConvTranspose(...)(inputs), with
-      use_bias= for bias=. kernel_size is a tuple, also where it was a number.
-  Dense -> flax.nn.Dense(inputs, ...) is flax.linen.Dense(...)(inputs), with use_bias= for bias=.
-  DenseGeneral -> flax.nn.DenseGeneral(inputs, ...) is flax.linen.DenseGeneral(...)(inputs), with
-      use_bias= for bias=.
+  Dense DenseGeneral -> flax.nn.{}(inputs, ...) is flax.linen.{}(...)(inputs), with use_bias= for
+      bias=.
   Embed -> flax.nn.Embed(inputs, num_embeddings, features) is embed =
       flax.linen.Embed(num_embeddings, features), then embed(inputs), and attend is a method of
       embed.
-  GRUCell -> flax.nn.GRUCell(carry, x) is cell = flax.linen.GRUCell(features), then cell(carry, x),
-      and the first carry is cell.initialize_carry(rng, x.shape).
-  GroupNorm -> flax.nn.GroupNorm(inputs, ...) is flax.linen.GroupNorm(...)(inputs), with use_bias=
-      for bias= and use_scale= for scale=.
-  LSTMCell -> flax.nn.LSTMCell(carry, x) is cell = flax.linen.LSTMCell(features), then cell(carry,
-      x), and the first carry is cell.initialize_carry(rng, x.shape).
-  LayerNorm -> flax.nn.LayerNorm(inputs, ...) is flax.linen.LayerNorm(...)(inputs), with use_bias=
-      for bias= and use_scale= for scale=.
+  GRUCell LSTMCell OptimizedLSTMCell -> flax.nn.{}(carry, x) is cell = flax.linen.{}(features), then
+      cell(carry, x), and the first carry is cell.initialize_carry(rng, x.shape).
+  GroupNorm LayerNorm -> flax.nn.{}(inputs, ...) is flax.linen.{}(...)(inputs), with use_bias= for
+      bias= and use_scale= for scale=.
   Model -> keep the module and its variables apart: variables = module.init(rng, x), then
       module.apply(variables, x). flax.training.checkpoints.convert_pre_linen renames the parameters
       of old checkpoints.
@@ -46,9 +40,6 @@ names
       flax.linen.make_causal_mask and make_attention_mask make parts and combine_masks the whole,
       replaces causal_mask=, the padding masks and the segmentations; decode=True replaces cache=;
       use_bias= replaces bias=.
-  OptimizedLSTMCell -> flax.nn.OptimizedLSTMCell(carry, x) is cell =
-      flax.linen.OptimizedLSTMCell(features), then cell(carry, x), and the first carry is
-      cell.initialize_carry(rng, x.shape).
   SelfAttention -> flax.nn.SelfAttention(x, num_heads=n, causal_mask=True) is
       flax.linen.MultiHeadDotProductAttention(num_heads=n)(x, mask=mask), where mask =
       flax.linen.make_causal_mask(x[..., 0]).
@@ -86,4 +77,4 @@ names
 LINEN_INSTEAD_OF_NN: dict[str, str] = {}
 for _, _row in rows(_TABLE):
     _names, _, _today = _row.partition(" -> ")
-    LINEN_INSTEAD_OF_NN |= dict.fromkeys(_names.split(), _today)
+    LINEN_INSTEAD_OF_NN |= {name: _today.replace("{}", name) for name in _names.split()}
