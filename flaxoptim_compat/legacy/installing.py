@@ -76,13 +76,7 @@ def uninstall() -> None:
 def installed(era: bool = False, random: Literal["then"] | None = None) -> Iterator[None]:
     """Do ``install()`` for a block; anything that was installed before stays.
 
-    Args:
-      era: as for ``install()``.
-      random: as for ``install()``.
-
-    Raises:
-      RuntimeError: there is a ``flax.optim`` already.
-      ValueError: ``random`` has another value.
+    The arguments and the errors are those of ``install()``.
     """
     block = object()
     _wish(block, era, random)

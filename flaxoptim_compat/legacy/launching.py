@@ -41,12 +41,7 @@ def child_environment(
 ) -> dict[str, str]:
     """The environment variables with which a Python serves the lost names.
 
-    Args:
-      environment: the variables to start from.
-      program: as for ``launch``.
-      era: as for ``launch``.
-      names: as for ``launch``.
-      random: as for ``launch``.
+    The variables are those in ``environment`` and some more; all else is as for ``launch``.
     """
     extended = {
         **environment,

@@ -55,20 +55,12 @@ _PUBLIC = {served_by: f"{ERA}:{name}" for name, served_by in NAMES.items()}
 
 
 def public(served_by: str) -> str:
-    """The public name, for the imports of programs, of the object that serves a lost name.
-
-    Args:
-      served_by: ``module:attribute``, or just a module.
-    """
+    """The public name, for the imports of programs, of an object in ``LegacyName.served_by``."""
     return _PUBLIC.get(served_by, served_by)
 
 
 def is_public(served_by: str) -> bool:
-    """True if a program may import the object that serves a lost name.
-
-    Args:
-      served_by: ``module:attribute``, or just a module.
-    """
+    """True if a program may import an object in ``LegacyName.served_by``."""
     if served_by in _PUBLIC:
         return True
     module, _, _ = served_by.partition(":")
