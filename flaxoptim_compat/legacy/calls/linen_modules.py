@@ -45,12 +45,11 @@ def one_state(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return GRUCell.initialize_carry(*_without_cell(args), **kwargs)
 
 
-def two_states(original: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+def two_states(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The carry of an LSTM: two arrays."""
     from flaxoptim_compat.nn import LSTMCell
 
-    carry: tuple[Any, Any] = LSTMCell.initialize_carry(*_without_cell(args), **kwargs)
-    return carry
+    return LSTMCell.initialize_carry(*_without_cell(args), **kwargs)
 
 
 def _without_cell(args: tuple[Any, ...]) -> tuple[Any, ...]:

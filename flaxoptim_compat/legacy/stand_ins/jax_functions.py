@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 
 class CustomTransformsFunction:
-    """A function whose derivative can be given afterwards."""
+    """A function whose derivative can be given afterwards; it has its natural one until then."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fun)
@@ -25,9 +25,7 @@ class CustomTransformsFunction:
         return self.with_rule(*args)
 
 
-def custom_transforms(fun: Callable[..., Any]) -> CustomTransformsFunction:
-    """Prepare a function for a derivative of its own; it has its natural one until then."""
-    return CustomTransformsFunction(fun)
+custom_transforms = CustomTransformsFunction
 
 
 def defjvp_all(fun: CustomTransformsFunction, custom_jvp: Callable[..., Any]) -> None:

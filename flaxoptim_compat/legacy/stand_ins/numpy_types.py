@@ -7,19 +7,15 @@ from typing import Any
 
 import numpy as np
 
-_BYTES_AND_MORE = [bool, object, bytes, str, np.void]
 _KINDS: dict[str, list[type]] = {
     "int": [np.int8, np.int16, np.int32, np.int64],
     "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
     "float": [np.float16, np.float32, np.float64, np.longdouble],
     "complex": [np.complex64, np.complex128, np.clongdouble],
+    "others": [bool, object, bytes, str, np.void],
 }
-
 # On a platform whose long double is double, the type was listed once.
-sctypes: dict[str, list[type]] = {
-    **{kind: list(dict.fromkeys(types)) for kind, types in _KINDS.items()},
-    "others": _BYTES_AND_MORE,
-}
+sctypes = {kind: list(dict.fromkeys(types)) for kind, types in _KINDS.items()}
 
 _ABSTRACT: dict[str, type] = {
     "complex": np.complexfloating,
