@@ -46,30 +46,25 @@ class DenseGeneral(Module):
         axis = tuple(number if number >= 0 else inputs.ndim + number for number in as_tuple(axis))
         batch_shape = tuple(inputs.shape[number] for number in batch_dims)
         summed_shape = tuple(inputs.shape[number] for number in axis)
-        batches, summed = len(batch_dims), len(axis)
+        batches = tuple(range(len(batch_dims)))
+        summed = tuple(range(len(batches), len(batches) + len(axis)))
 
-        def init_kernel(rng: Any, shape: Any, dtype: Any = jnp.float32) -> Any:
-            matrix = (math.prod(summed_shape), math.prod(features))
-            # With the same key, so that all kernels begin with the same numbers.
-            one_each = [kernel_init(rng, matrix, dtype) for _ in range(math.prod(batch_shape))]
-            return jnp.reshape(jnp.concatenate(one_each, axis=0), shape)
+        def for_each_batch(init: Any, *size: int) -> Any:
+            def init_all(rng: Any, shape: Any) -> Any:
+                # With the same key, so that all kernels begin with the same numbers.
+                one_each = [init(rng, size, jnp.float32) for _ in range(math.prod(batch_shape))]
+                return jnp.reshape(jnp.concatenate(one_each, axis=0), shape)
 
-        def init_bias(rng: Any, shape: Any, dtype: Any = jnp.float32) -> Any:
-            size = (math.prod(features),)
-            one_each = [bias_init(rng, size, dtype) for _ in range(math.prod(batch_shape))]
-            return jnp.reshape(jnp.concatenate(one_each, axis=0), shape)
+            return init_all
 
-        kernel = self.param("kernel", batch_shape + summed_shape + features, init_kernel)
-        of_kernel = tuple(range(batches, batches + summed)), tuple(range(batches))
-        output = lax.dot_general(
-            inputs,
-            jnp.asarray(kernel, dtype),
-            ((axis, of_kernel[0]), (batch_dims, of_kernel[1])),
-            precision=precision,
-        )
+        init = for_each_batch(kernel_init, math.prod(summed_shape), math.prod(features))
+        kernel = self.param("kernel", batch_shape + summed_shape + features, init)
+        pairs = ((axis, summed), (batch_dims, batches))
+        output = lax.dot_general(inputs, jnp.asarray(kernel, dtype), pairs, precision=precision)
         if not bias:
             return output
-        added = self.param("bias", batch_shape + features, init_bias)
+        init = for_each_batch(bias_init, math.prod(features))
+        added = self.param("bias", batch_shape + features, init)
         for kept in sorted(set(range(inputs.ndim)) - {*axis, *batch_dims}):
             added = jnp.expand_dims(added, kept)
         return output + jnp.asarray(added, dtype)
