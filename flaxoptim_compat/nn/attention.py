@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -18,7 +18,7 @@ from flaxoptim_compat.nn.activation import softmax
 from flaxoptim_compat.nn.arguments import documented
 from flaxoptim_compat.nn.base import Module
 from flaxoptim_compat.nn.collection import Collection, collection_from_iterable, iterate_collection
-from flaxoptim_compat.nn.linear import DenseGeneral, default_kernel_init
+from flaxoptim_compat.nn.linear import DenseGeneral, as_tuple, default_kernel_init
 from flaxoptim_compat.nn.stochasticity import make_rng
 
 # Flax had another copy of this function in this module.
@@ -91,7 +91,7 @@ def _attended(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that are attended over, in an array with heads and channels as last axes."""
     if axis is None:
         return tuple(range(1, ndim - 2))
-    attended = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    attended = as_tuple(axis)
     for number in attended:
         if not 1 <= number < ndim - 2:
             raise ValueError(

@@ -38,7 +38,7 @@ class _ModuleMeta(abc.ABCMeta):
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
-        apply: Any = cls.__dict__.get("apply") or getattr(cls, "apply")  # noqa: B009
+        apply: Any = getattr(cls, "apply")  # noqa: B009
         parameters = tuple(inspect.signature(apply).parameters.values())[1:]
         cls.__doc__ = apply.__doc__
         cls.__signature__ = inspect.Signature(parameters)

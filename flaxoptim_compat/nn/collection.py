@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import jax
@@ -59,20 +59,14 @@ class Collection:
                 "A collection can be changed only in `with collection.mutate() as changed:`. Use"
                 " `changed` in the block."
             )
-        self._refuse_other_model(frame)
         path = self._path_of(frame)
+        self._refuse_other_model(frame)
         before = self.state.get(path)
         self.state[path] = value
         return before
 
     def _refuse_other_model(self, frame: ModuleFrame) -> None:
         """Refuse a second model without a name: two models would share values by accident."""
-        if frame is self._anchor:
-            raise ValueError(
-                "State of the module that made a collection cannot be in that collection, which is"
-                " for modules that the module calls. Keep the state in a variable."
-            )
-        self._refuse_outside(frame)
         root = frame
         while root.parent is not self._anchor:
             assert root.parent is not None
@@ -84,16 +78,18 @@ class Collection:
                 " pass name='...' with each call, and the same name for calls that share state."
             )
 
-    def _refuse_outside(self, frame: ModuleFrame) -> None:
+    def _path_of(self, frame: ModuleFrame) -> str:
+        if frame is self._anchor:
+            raise ValueError(
+                "State of the module that made a collection cannot be in that collection, which is"
+                " for modules that the module calls. Keep the state in a variable."
+            )
         if not frame.is_descendent_of(self._anchor):
             raise ValueError(
                 f"{frame.path} is not in the module that made this collection: a shared module"
                 " stores where it was shared. Share the module there, or make the collection"
                 " outside."
             )
-
-    def _path_of(self, frame: ModuleFrame) -> str:
-        self._refuse_outside(frame)
         if self._anchor is None or self._anchor.path == "/":
             return frame.path
         return frame.path.removeprefix(self._anchor.path)
@@ -117,21 +113,12 @@ def collection_from_iterable(meta: tuple[Any, Any], state: Any) -> Any:
     return collection
 
 
-def _state_dict(collection: Collection) -> dict[str, Any]:
-    return {path: serialization.to_state_dict(value) for path, value in collection.state.items()}
-
-
-def _from_state_dict(collection: Collection, state: dict[str, Any]) -> Collection:
-    return Collection(
-        {
-            path: serialization.from_state_dict(value, state[path])
-            for path, value in collection.state.items()
-        }
-    )
-
-
 jax.tree_util.register_pytree_node(Collection, iterate_collection, collection_from_iterable)
-serialization.register_serialization_state(Collection, _state_dict, _from_state_dict)
+serialization.register_serialization_state(
+    Collection,
+    lambda collection: serialization.to_state_dict(collection.state),
+    lambda collection, state: Collection(serialization.from_state_dict(collection.state, state)),
+)
 
 
 class ModuleState:
@@ -144,29 +131,24 @@ class ModuleState:
 
     def __init__(self, collection: Collection, name: str) -> None:
         self._collection = collection
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The name of the state in the module."""
-        return self._name
+        self.name = name
 
     @property
     def value(self) -> Any:
         """The value of the state; it can be set if the collection can be changed."""
         values = self._collection.retrieve(default={})
-        if self._name not in values:
+        if self.name not in values:
             raise ValueError(
-                f"There is no value of the state {self._name!r} yet: initialize the module in a"
+                f"There is no value of the state {self.name!r} yet: initialize the module in a"
                 " block of `with flax.nn.stateful() as state:`, and pass that state to later"
                 " blocks."
             )
-        return values[self._name]
+        return values[self.name]
 
     @value.setter
     def value(self, value: Any) -> None:
         values = self._collection.retrieve(default={})
-        values[self._name] = value
+        values[self.name] = value
         self._collection.store(values)
 
 
@@ -179,12 +161,9 @@ def stateful(state: Collection | None = None, mutable: bool = True) -> Iterator[
       mutable: whether modules can change the state. The block then gets a copy, the new state.
     """
     state = Collection() if state is None else state
-    if not mutable:
-        with _STATES.frame(state):
-            yield state
-        return
-    with state.mutate() as changed, _STATES.frame(changed):
-        yield changed
+    block = state.mutate() if mutable else nullcontext(state)
+    with block as used, _STATES.frame(used):
+        yield used
 
 
 def is_stateful() -> bool:
