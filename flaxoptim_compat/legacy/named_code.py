@@ -8,7 +8,6 @@ import importlib
 import importlib.util
 import os
 import sys
-import sysconfig
 import traceback
 import warnings
 from pathlib import Path
@@ -17,16 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
 from flaxoptim_compat.legacy.installing import existing_flax_optim, installed
+from flaxoptim_compat.legacy.usage import is_in_a_library
 
 if TYPE_CHECKING:
     from typing import Self
 
-_PACKAGE = Path(__file__).parents[1]
-_PATHS = sysconfig.get_paths()
-_NOT_THE_USERS = tuple(
-    f"{path}{os.sep}"
-    for path in {str(_PACKAGE), *(_PATHS[key] for key in ("stdlib", "platstdlib"))}
-)
 _OF_PACKAGES = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
 
 
@@ -138,6 +132,6 @@ def place_of(error: BaseException | None) -> str:
 def _is_of_user(filename: str) -> bool:
     return (
         os.path.isabs(filename)
-        and not filename.startswith(_NOT_THE_USERS)
+        and not is_in_a_library(filename)
         and not any(folder in filename for folder in _OF_PACKAGES)
     )

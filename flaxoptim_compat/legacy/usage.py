@@ -61,7 +61,7 @@ def _imports(frame: FrameType) -> bool:
 
 def _count(name: str, frame: FrameType, into: Counter[str]) -> bool:
     # A library may look for a name to find out the version of jax. That is no use by the program.
-    if _is_in_a_library(frame.f_code.co_filename):
+    if is_in_a_library(frame.f_code.co_filename):
         return False
     into[name] += 1
     if frame.f_globals.get("__name__") != "__main__":
@@ -70,7 +70,8 @@ def _count(name: str, frame: FrameType, into: Counter[str]) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _is_in_a_library(filename: str) -> bool:
+def is_in_a_library(filename: str) -> bool:
+    """True if a file belongs to Python, to an installed package or to this package."""
     paths = sysconfig.get_paths()
     libraries = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     libraries.add(str(Path(__file__).parents[1]))  # this package, in a checkout
