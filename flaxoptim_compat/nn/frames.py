@@ -6,9 +6,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 
 class CallStack(threading.local):
@@ -37,17 +35,14 @@ class CallStack(threading.local):
         return self._frames[key]
 
 
-class _ClassProperty(Generic[T]):
-    def __init__(self, function: Callable[[Any], T]) -> None:
-        self.function = function
-
-    def __get__(self, instance: object, owner: Any) -> T:
-        return self.function(owner)
-
-
-def classproperty(f: Callable[[Any], T]) -> _ClassProperty[T]:
+def classproperty(f: Callable[[Any], Any]) -> Any:
     """A property of a class, which ``f`` computes from the class."""
-    return _ClassProperty(f)
+
+    class ClassProperty:
+        def __get__(self, instance: object, owner: Any) -> Any:
+            return f(owner)
+
+    return ClassProperty()
 
 
 @dataclasses.dataclass(eq=False)
