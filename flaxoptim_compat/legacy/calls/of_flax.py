@@ -8,17 +8,7 @@ _LINEN = "flaxoptim_compat.legacy.calls.linen_modules:"
 _STOPPING = "flaxoptim_compat.legacy.calls.flax_early_stopping:"
 
 
-def _cell(name: str, arguments: str, carry: str) -> OldCall:
-    return OldCall(
-        f"flax.linen.{name}.initialize_carry",
-        "rng batch_dims size init_fn",
-        f"flax.linen.{name}({arguments}).initialize_carry(rng, input_shape)",
-        by=f"{_LINEN}{carry}",
-        old_if=f"{_LINEN}is_of_the_class",
-    )
-
-
-CELLS = (
+ENTRIES: tuple[OldCall, ...] = (
     *(
         OldCall(
             f"flax.linen.{name}.__init__",
@@ -30,22 +20,27 @@ CELLS = (
         )
         for name in ("LSTMCell", "OptimizedLSTMCell", "GRUCell")
     ),
-    _cell("LSTMCell", "features", "two_states"),
-    _cell("OptimizedLSTMCell", "features", "two_states"),
-    _cell("GRUCell", "features", "one_state"),
-    _cell("ConvLSTMCell", "features, kernel_size", "two_states"),
-)
-
-LAYERS = (
+    *(
+        OldCall(
+            f"flax.linen.{name}.initialize_carry",
+            "rng batch_dims size init_fn",
+            f"flax.linen.{name}({arguments}).initialize_carry(rng, input_shape)",
+            by=f"{_LINEN}{carry}",
+            old_if=f"{_LINEN}is_of_the_class",
+        )
+        for name, arguments, carry in (
+            ("LSTMCell", "features", "two_states"),
+            ("OptimizedLSTMCell", "features", "two_states"),
+            ("GRUCell", "features", "one_state"),
+            ("ConvLSTMCell", "features, kernel_size", "two_states"),
+        )
+    ),
     OldCall(
         "flax.linen.MultiHeadDotProductAttention.__call__",
         "self inputs_q inputs_kv=inputs_k | mask deterministic",
         "attention(inputs_q, inputs_k, mask=..., deterministic=...)",
         old_if=f"{_LINEN}has_its_mask_third",
     ),
-)
-
-MODULES = (
     *(
         OldCall(f"flax.linen.Module.{name}", f"self {took}", f"module.{name}({today})")
         for name, took, today in (
@@ -62,17 +57,12 @@ MODULES = (
         "target variables rngs * concrete=False",
         "flax.linen.remat(target, static_argnums=...)",
     ),
-)
-
-CHECKPOINTS = (
     OldCall(
         "flax.training.checkpoints.save_checkpoint",
         "ckpt_dir target step prefix keep overwrite keep_every_n_steps async_manager gda_manager=-",
         "flax.training.checkpoints.save_checkpoint(ckpt_dir, target, step, ...)",
     ),
 )
-
-ENTRIES: tuple[OldCall, ...] = (*CELLS, *LAYERS, *MODULES, *CHECKPOINTS)
 
 METHODS: tuple[LostMember, ...] = tuple(
     LostMember(

@@ -18,14 +18,10 @@ import jax
 
 from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.calls.arguments import Arguments
+from flaxoptim_compat.legacy.calls.of_jax import ALL_ARRAYS
 from flaxoptim_compat.legacy.calls.other_answers import OtherAnswer
 from flaxoptim_compat.legacy.calls.row import LostMember, OldCall, module_of
-from flaxoptim_compat.legacy.calls.tables import (
-    ALL_ARRAYS,
-    ANSWERS_BY_MODULE,
-    BY_MODULE,
-    LOST_BY_MODULE,
-)
+from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE, BY_MODULE, LOST_BY_MODULE
 from flaxoptim_compat.legacy.entry import object_at
 from flaxoptim_compat.legacy.replacing import look_like, replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources

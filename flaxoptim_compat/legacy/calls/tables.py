@@ -8,7 +8,6 @@ from flaxoptim_compat.legacy.calls.row import LostMember, OldCall, module_of
 
 ENTRIES: tuple[OldCall, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
 METHODS: tuple[LostMember, ...] = (*of_jax.METHODS, *of_flax.METHODS)
-ALL_ARRAYS = of_jax.ALL_ARRAYS
 
 # {module: {name of a function in the module: its row}}
 BY_MODULE: dict[str, dict[str, OldCall]] = {}
