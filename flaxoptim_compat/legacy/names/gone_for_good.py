@@ -8,27 +8,18 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.text_table import rows
 
-# {word in the table: the advice for several names}
+# {word in the table: the advice in several rows}
 _ADVICE = {
     "MACHINERY": (
         "the name belonged to the machinery of jax, which is made differently in every release"
     ),
-    "XMAP": "use jax.shard_map, or jax.jit with jax.sharding.NamedSharding",
     "SHARDED_JIT": "use jax.jit with in_shardings= and out_shardings=",
     "KEYS": "use jax.random.key or jax.random.PRNGKey, with impl= for another generator",
     "CALLBACK": "use jax.experimental.io_callback or jax.debug.callback",
     "NAMED_SHARDING": "use jax.sharding.NamedSharding",
     "FROM_TREE_UTIL": "import the name from jax.tree_util",
-    "OMNISTAGING": "omnistaging cannot be switched off any more",
-    "INTERNAL": "only numpy itself used the name",
-    "ERRORS": "use numpy.errstate",
-    "TENSORFLOW": (
-        "install tensorflow and tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
-        " other names"
-    ),
     "GLOBAL_DEVICE_ARRAYS": "there are no GlobalDeviceArrays any more",
     "DOTTED": "look variables up by their keys, as in nested dicts",
-    "TEXT": "use numpy.genfromtxt with dtype=None",
 }
 
 # The names of each module that are gone, or cannot be imported unchanged.
@@ -40,7 +31,7 @@ jax
   spmd_mode -> NAMED_SHARDING
   invertible -> write the inverse, and use jax.custom_vjp
 jax.config jax.config.config
-  disable_omnistaging -> OMNISTAGING
+  disable_omnistaging -> omnistaging cannot be switched off any more
 jax.abstract_arrays
   array_types -> MACHINERY
 jax.dlpack
@@ -62,7 +53,8 @@ jax.experimental.multihost_utils
   tree_map -> FROM_TREE_UTIL
   pjit -> import the name from jax.experimental.pjit
 jax.experimental.maps
-  xmap xmap_p serial_loop SerialLoop EMPTY_ENV make_xmap_callable AxisName ResourceSet -> XMAP
+  xmap xmap_p serial_loop SerialLoop EMPTY_ENV make_xmap_callable AxisName ResourceSet ->
+      use jax.shard_map, or jax.jit with jax.sharding.NamedSharding
 jax.experimental.mesh_utils
   logger -> use logging.getLogger
 jax.experimental.shard_map
@@ -159,18 +151,20 @@ numpy
   ALLOW_THREADS BUFSIZE CLIP ERR_CALL ERR_DEFAULT ERR_IGNORE ERR_LOG ERR_PRINT ERR_RAISE ERR_WARN
       FLOATING_POINT_SUPPORT MAY_SHARE_BOUNDS MAY_SHARE_EXACT RAISE SHIFT_DIVIDEBYZERO SHIFT_INVALID
       SHIFT_OVERFLOW SHIFT_UNDERFLOW UFUNC_BUFSIZE_DEFAULT UFUNC_PYVALS_NAME WRAP add_newdoc_ufunc
-      get_array_wrap kernel_version numarray oldnumeric -> INTERNAL
-  FPE_DIVIDEBYZERO FPE_INVALID FPE_OVERFLOW FPE_UNDERFLOW geterrobj seterrobj -> ERRORS
+      get_array_wrap kernel_version numarray oldnumeric -> only numpy itself used the name
+  FPE_DIVIDEBYZERO FPE_INVALID FPE_OVERFLOW FPE_UNDERFLOW geterrobj seterrobj ->
+      use numpy.errstate
   MAXDIMS -> the limit is 64 today, and was 32
   compat -> the module was for Python 2
   deprecate deprecate_with_doc -> use warnings.warn
   fastCopyAndTranspose -> use a.T.copy()
   lookfor source who -> the function was for interactive sessions
-  recfromcsv recfromtxt -> TEXT
+  recfromcsv recfromtxt -> use numpy.genfromtxt with dtype=None
   set_numeric_ops -> use a subclass with __array_ufunc__
   set_string_function -> use numpy.set_printoptions
 flax.metrics
-  tensorboard -> TENSORFLOW
+  tensorboard -> install tensorflow and tensorboard, or use tensorboardX.SummaryWriter, whose
+      methods have other names
 flax.core flax.core.tracers
   trace_level -> MACHINERY
 flax.errors
