@@ -15,8 +15,6 @@ object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from flaxoptim_compat.legacy.entry import LegacyName
 from flaxoptim_compat.legacy.text_table import rows
 
@@ -30,10 +28,7 @@ _PACKAGES = ("flax", "jax", "jaxlib", "numpy")
 
 def entries(table: str) -> tuple[LegacyName, ...]:
     """The lost names in a table."""
-    return tuple(_entries(table))
-
-
-def _entries(table: str) -> Iterator[LegacyName]:
+    found = []
     for module, row in rows(table):
         served, _, instead = row.partition(" -> ")
         release, place, *names = served.split()
@@ -47,7 +42,8 @@ def _entries(table: str) -> Iterator[LegacyName]:
             old, _, new = name.partition("=")
             served_by = f"{home}:{new or old}" if colon else home
             today = instead.replace("{}", new or old)
-            yield LegacyName(f"{module}.{old}", served_by, f"{package} {release}", today)
+            found.append(LegacyName(f"{module}.{old}", served_by, f"{package} {release}", today))
+    return tuple(found)
 
 
 def _full(home: str) -> str:
