@@ -39,11 +39,6 @@ except BaseException as error:
 """
 
 
-def _text(era: bool, path: Path) -> str:
-    # In one line, because Python runs each line of the file by itself.
-    return f"import sys; exec({_CODE.format(era=era, path=str(path))!r})  # written by {_MARK}\n"
-
-
 def enable(era: bool) -> Path:
     """Write the file, whole or not at all.
 
@@ -62,8 +57,10 @@ def enable(era: bool) -> Path:
         raise RuntimeError(" ".join([*old, "See migration_guide/versions.md."]))
     path = hook_file()
     remove_left_of(path)
+    code = _CODE.format(era=era, path=str(path))
     with appearing_file(path, lambda: _refuse_foreign(path)) as file:
-        file.write(_text(era, path).encode())
+        # In one line, because Python runs each line of the file by itself.
+        file.write(f"import sys; exec({code!r})  # written by {_MARK}\n".encode())
         # Every user of this Python must be able to read the file, whatever the umask is.
         os.chmod(file.name, 0o644)
     return path

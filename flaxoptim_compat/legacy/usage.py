@@ -94,12 +94,9 @@ def closing_line(program: str, names: int | None, home: str) -> str:
     used_names = counts or imports
     if not used_names:
         # An error that no code caught is in last_value.
-        if hasattr(sys, "last_value"):
-            return f"flaxoptim-compat: no legacy names were used before the error.{numbers}"
-        return (
-            "flaxoptim-compat: no legacy names were used; plain python runs this program too."
-            f"{numbers}"
-        )
+        has_failed = hasattr(sys, "last_value")
+        end = " before the error" if has_failed else "; plain python runs this program too"
+        return f"flaxoptim-compat: no legacy names were used{end}.{numbers}"
     shown = [f"{name} ({count}x)" for name, count in used_names.most_common(names)]
     used = ", ".join(shown)
     if more := len(used_names) - len(shown):

@@ -26,11 +26,10 @@ def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Call
 
 
 def defvectorized(primitive: Any) -> None:
-    """Do nothing: the primitive worked on each element."""
+    """Do nothing: the primitive worked on each element, of one array or of several."""
 
 
-def defnaryop(primitive: Any) -> None:
-    """Do nothing: the primitive worked on each element of several arrays."""
+defnaryop = defvectorized
 
 
 def shape_as_value(shape: Any) -> Any:
