@@ -18,7 +18,7 @@ class CustomTransformsFunction:
     def __init__(self, fun: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.with_rule: Callable[..., Any] = fun
+        self.with_rule: Any = fun
 
     def __call__(self, *args: Any) -> Any:
         """Call the function."""
@@ -35,9 +35,8 @@ def defjvp_all(fun: CustomTransformsFunction, custom_jvp: Callable[..., Any]) ->
       fun: the function.
       custom_jvp: takes arguments and tangents, as tuples; returns the value and its tangent.
     """
-    with_rule = jax.custom_jvp(_checked("defjvp_all", fun).fun)
-    with_rule.defjvp(custom_jvp)
-    fun.with_rule = with_rule
+    fun.with_rule = jax.custom_jvp(_checked("defjvp_all", fun).fun)
+    fun.with_rule.defjvp(custom_jvp)
 
 
 def defjvp(fun: CustomTransformsFunction, *jvprules: Callable[..., Any] | None) -> None:
@@ -48,9 +47,8 @@ def defjvp(fun: CustomTransformsFunction, *jvprules: Callable[..., Any] | None) 
       *jvprules: for each argument a function of its tangent, the value and all arguments, which
         returns a tangent of the value; None if there is none.
     """
-    with_rule = jax.custom_jvp(_checked("defjvp", fun).fun)
-    with_rule.defjvps(*jvprules)
-    fun.with_rule = with_rule
+    fun.with_rule = jax.custom_jvp(_checked("defjvp", fun).fun)
+    fun.with_rule.defjvps(*jvprules)
 
 
 def defvjp_all(fun: CustomTransformsFunction, custom_vjp: Callable[..., Any]) -> None:
@@ -70,9 +68,8 @@ def defvjp_all(fun: CustomTransformsFunction, custom_vjp: Callable[..., Any]) ->
         # second time.
         return tuple(custom_vjp(*args)[1](cotangent))
 
-    with_rule = jax.custom_vjp(_checked("defvjp_all", fun).fun)
-    with_rule.defvjp(forward, backward)
-    fun.with_rule = with_rule
+    fun.with_rule = jax.custom_vjp(_checked("defvjp_all", fun).fun)
+    fun.with_rule.defvjp(forward, backward)
 
 
 def defvjp(fun: CustomTransformsFunction, *vjprules: Callable[..., Any] | None) -> None:
