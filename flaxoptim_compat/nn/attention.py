@@ -168,9 +168,8 @@ class MultiHeadDotProductAttention(Module):
         if cache and not causal_mask:
             raise AssertionError("A cache is for decoding: give causal_mask=True.")
         inputs_kv = inputs_q if inputs_kv is None else inputs_kv
-        axes = attention_axis
-        if axes is None:
-            axes = tuple(range(1, inputs_q.ndim - 1))
+        between = tuple(range(1, inputs_q.ndim - 1))
+        axes = between if attention_axis is None else attention_axis
         features = out_features or inputs_q.shape[-1]
         channels = qkv_features or inputs_q.shape[-1]
         if channels % num_heads:

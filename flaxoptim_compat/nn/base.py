@@ -6,6 +6,7 @@ import abc
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import jax
@@ -207,9 +208,7 @@ class Module(metaclass=_ModuleMeta):
         key = stochasticity.make_rng() if stochasticity.is_stochastic() else None
 
         def initialize(*inputs: Any) -> Any:
-            if key is None:
-                return cls.init(_rng, *inputs, *args, name=name, **kwargs)
-            with stochasticity.stochastic(key):
+            with nullcontext() if key is None else stochasticity.stochastic(key):
                 return cls.init(_rng, *inputs, *args, name=name, **kwargs)
 
         return jax_utils.partial_eval_by_shape(initialize, input_specs)

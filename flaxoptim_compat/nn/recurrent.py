@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
-import numpy as np
 from jax import random
 
 from flaxoptim_compat.nn import activation, initializers
@@ -129,8 +128,7 @@ def _in_one_product(inputs: Any, params: list[Any], use_bias: bool) -> Any:
     output = jnp.dot(inputs, jnp.asarray(jnp.concatenate(kernels, axis=-1), jnp.float32))
     if use_bias:
         output = output + jnp.asarray(jnp.concatenate(biases, axis=-1), jnp.float32)
-    ends = np.cumsum([bias.shape[0] for bias in biases[:-1]])
-    return jnp.split(output, ends, axis=-1)
+    return jnp.split(output, len(kernels), axis=-1)
 
 
 class GRUCell(RNNCellBase):
