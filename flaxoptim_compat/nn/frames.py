@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ class ModuleFrame:
     # {name of a module in this one: whether that module is shared}
     shared: dict[str, bool] = dataclasses.field(default_factory=dict, init=False)
     shared_names: set[str] = dataclasses.field(default_factory=set, init=False)
-    _unnamed: int = dataclasses.field(default=0, init=False)
+    _numbers: Iterator[int] = dataclasses.field(default_factory=itertools.count, init=False)
 
     def __post_init__(self) -> None:
         self.params = {} if self.params is None else self.params
@@ -99,9 +100,7 @@ class ModuleFrame:
 
     def create_name(self) -> str:
         """The next number, as the name of a module without one."""
-        name = str(self._unnamed)
-        self._unnamed += 1
-        return name
+        return str(next(self._numbers))
 
 
 MODULE_STACK = CallStack()
