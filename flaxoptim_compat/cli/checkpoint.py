@@ -162,7 +162,7 @@ def _convert(arguments: argparse.Namespace) -> int:
         rate=arguments.rate,
         like=like,
     )
-    with Progress("bytes", delay=1.0) as progress:
+    with Progress("bytes") as progress:
         report = convert_checkpoint(
             arguments.source,
             arguments.destination,

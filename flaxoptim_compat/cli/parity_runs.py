@@ -24,7 +24,6 @@ from flaxoptim_compat.parity.report import Report, check
 from flaxoptim_compat.parity.survey import matrix
 
 _STEPS = 100
-_DELAY = 1.0
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _survey() -> int:
     """Print every optimizer beside its namesake and ``to_optax``; returns 1 if the latter parts."""
-    with Progress("optimizers", _DELAY) as progress:
+    with Progress("optimizers") as progress:
         survey = matrix(progress)
     print_text(str(survey))
     return 0 if survey.equal else 1
@@ -54,7 +53,7 @@ def _reported(arguments: argparse.Namespace) -> int:
     if path is not None:
         check(path)
     compared = _replayed if arguments.form == "replay" else _compared
-    with NamedCode() as code, Progress("steps", _DELAY) as progress:
+    with NamedCode() as code, Progress("steps") as progress:
         report = compared(arguments, code, progress)
     print_text(str(report))
     if path is not None:

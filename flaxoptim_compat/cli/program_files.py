@@ -95,5 +95,5 @@ def run_over(arguments: argparse.Namespace, task: Task) -> RunReport:
     from flaxoptim_compat.cli.progress import Progress
     from flaxoptim_compat.migrate.run import pipeline
 
-    with Progress("files", delay=1.0) as progress:
+    with Progress("files") as progress:
         return pipeline.run(arguments.paths, task, progress)

@@ -6,7 +6,6 @@ import contextlib
 import sys
 import threading
 from collections.abc import Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bar
 
+# Work that is done by then, in seconds, needs no bar.
+_DELAY = 1.0
 _WIDTH = 30
 # So many characters of the end of a path, such that the bar fits a line of 80.
 _LONGEST = 26
@@ -36,17 +37,14 @@ class Progress:
 
     Args:
       unit: the unit of the counts.
-      delay: show nothing for so many seconds; work that is done by then needs no bar.
     """
 
-    def __init__(
-        self, unit: Literal["bytes", "files", "optimizers", "steps"], delay: float = 0.0
-    ) -> None:
+    def __init__(self, unit: Literal["bytes", "files", "optimizers", "steps"]) -> None:
         self._unit = unit
         self._now: tuple[int, int, str] = (0, 0, "")
         self._bar: Bar | None = None
         # A long read reports nothing meanwhile, so a clock starts the bar.
-        self._clock = threading.Timer(delay, self._begin)
+        self._clock = threading.Timer(_DELAY, self._begin)
         self._clock.daemon = True
 
     def __enter__(self) -> Self:
@@ -54,12 +52,7 @@ class Progress:
             self._clock.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._clock.cancel()
         if self._clock.is_alive():
             self._clock.join()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.cli import main, parity, parity_runs
+from flaxoptim_compat.cli import main, parity, parity_runs, progress
 from flaxoptim_compat.parity import survey
 from tests.support.own_programs import forget_programs
 from tests.support.processes import start
@@ -219,7 +219,7 @@ def test_interrupted(tmp_path: Path) -> None:
 def test_progress_is_shown_to_a_terminal_only(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parity_runs, "_DELAY", 0.0)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
     assert run(OLD, NEW) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

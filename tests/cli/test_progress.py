@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
+from flaxoptim_compat.cli import progress as bars
 from flaxoptim_compat.cli.progress import Progress
 
 # Rich moves to the beginning of the line, and deletes it.
 GONE = "\r\x1b[2K"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bars, "_DELAY", 0.0)
 
 
 def pretend_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +45,8 @@ def test_there_is_no_bar_where_nobody_looks_nor_of_what_is_soon_done(
         progress(1, 4, "lib/a.py")
         time.sleep(0.3)
     pretend_a_terminal(monkeypatch)
-    with Progress("steps", delay=100.0) as progress:
+    monkeypatch.setattr(bars, "_DELAY", 100.0)
+    with Progress("steps") as progress:
         progress(1, 10)
         progress(9, 10)
     assert capsys.readouterr().err == ""
