@@ -19,8 +19,8 @@ from flaxoptim_compat.cli import (
     run,
     scan,
 )
-from flaxoptim_compat.cli.help_text import HelpText
-from flaxoptim_compat.cli.output import print_text
+from flaxoptim_compat.cli.help_text import add_command
+from flaxoptim_compat.cli.output import print_error, print_text
 
 
 class Subcommand(NamedTuple):
@@ -66,7 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.subcommand is None:
         parser.print_help()
         return 2
-    return SUBCOMMANDS[arguments.subcommand].run(arguments)
+    try:
+        return SUBCOMMANDS[arguments.subcommand].run(arguments)
+    except KeyboardInterrupt:
+        print_error("stopped.")
+        return 130
 
 
 def command() -> NoReturn:
@@ -94,14 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
     for name, subcommand in SUBCOMMANDS.items():
-        summary = subcommand.summary
-        subparser = subparsers.add_parser(
-            name,
-            help=summary,
-            description=f"{summary}.",
-            epilog=subcommand.epilog,
-            formatter_class=HelpText,
-        )
+        subparser = add_command(subparsers, name, subcommand.summary, subcommand.epilog)
+        subparser.set_defaults(parser=subparser)
         subcommand.add_arguments(subparser)
     return parser
 

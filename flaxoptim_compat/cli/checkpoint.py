@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from flaxoptim_compat.cli.help_text import HelpText
+from flaxoptim_compat.cli.help_text import add_command
 from flaxoptim_compat.cli.output import print_error, print_text
 from flaxoptim_compat.printable import one_line
 
@@ -34,17 +34,9 @@ Exit status: 0 if DESTINATION was written, 2 if not."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the two commands and their options."""
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    inspect = commands.add_parser(
-        "inspect", help=_INSPECT, description=f"{_INSPECT}.", formatter_class=HelpText
-    )
+    inspect = add_command(commands, "inspect", _INSPECT)
     inspect.add_argument("path", metavar="PATH", type=Path, help=_PATH)
-    convert = commands.add_parser(
-        "convert",
-        help=_CONVERT,
-        description=f"{_CONVERT}.",
-        epilog=_EPILOG,
-        formatter_class=HelpText,
-    )
+    convert = add_command(commands, "convert", _CONVERT, _EPILOG)
     convert.add_argument("source", metavar="SOURCE", type=Path, help=_PATH)
     convert.add_argument(
         "destination",

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 class HelpText(argparse.HelpFormatter):
@@ -16,3 +20,12 @@ class HelpText(argparse.HelpFormatter):
             "\n".join(lines) if stays else textwrap.fill(" ".join(lines), width)
             for stays, lines in blocks
         )
+
+
+def add_command(
+    commands: Commands, name: str, summary: str, epilog: str = ""
+) -> argparse.ArgumentParser:
+    """Add a command to others; returns its parser, which has no arguments yet."""
+    return commands.add_parser(
+        name, help=summary, description=f"{summary}.", epilog=epilog, formatter_class=HelpText
+    )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat.cli.help_text import HelpText
-from flaxoptim_compat.cli.output import print_error
 
 SUMMARY = "Run two optimizers side by side, and say whether, where and why they differ"
 
@@ -87,7 +86,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # `--all` needs no words, and the usage shows the others.
     words.required, words.help = False, argparse.SUPPRESS
-    parser.set_defaults(parser=parser)
 
 
 def _add_options(parser: argparse.ArgumentParser, params: bool = True) -> None:
@@ -167,15 +165,11 @@ def run(arguments: argparse.Namespace) -> int:
         place = "has no place beside --all or survey"
         place = place if form == "survey" else f"comes after {form}, if at all"
         parser.error(f"{' '.join(f'--{each}' for each in refused)} {place}: see --help.")
-    try:
-        if form == "record":
-            return _record(arguments.words, f"{parser.prog} record")
-        from flaxoptim_compat.cli import parity_runs
+    if form == "record":
+        return _record(arguments.words, f"{parser.prog} record")
+    from flaxoptim_compat.cli import parity_runs
 
-        return parity_runs.run(arguments)
-    except KeyboardInterrupt:
-        print_error("stopped.")
-        return 130
+    return parity_runs.run(arguments)
 
 
 def _record(words: Sequence[str], prog: str) -> int:

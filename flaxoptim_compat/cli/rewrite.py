@@ -74,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " the rewrite, and compare all steps of all optimizers; if the numbers differ or the"
         " command fails, put all files back; may be given several times",
     )
-    parser.set_defaults(error=parser.error)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -85,11 +84,13 @@ def run(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify and not arguments.write:
-        arguments.error(
+        arguments.parser.error(
             "--verify goes with --write: the command runs before and after the files change."
         )
     if arguments.accept_changes and arguments.to != "optax":
-        arguments.error("--accept-changes goes with --to optax: --to shim changes no number.")
+        arguments.parser.error(
+            "--accept-changes goes with --to optax: --to shim changes no number."
+        )
     report: RunReport | None = None
     try:
         task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)

@@ -69,7 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="a file, and its arguments"
     )
-    parser.set_defaults(error=parser.error)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     program = arguments.script if arguments.module is None else ["-m", *arguments.module]
     if program in ([], ["-m"]):
-        arguments.error("the program is missing: name a script, or a module after -m.")
+        arguments.parser.error("the program is missing: name a script, or a module after -m.")
     existing = installing.existing_flax_optim()
     if existing is not None:
         print_error(

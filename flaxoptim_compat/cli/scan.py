@@ -49,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the number of findings of each kind and in each file instead of the findings",
     )
-    parser.set_defaults(error=parser.error)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,15 +56,14 @@ def run(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.statistics and arguments.format != "text":
-        arguments.error("--statistics prints text: with another --format, count its findings.")
+        arguments.parser.error(
+            "--statistics prints text: with another --format, count its findings."
+        )
     try:
         report = program_files.run_over(arguments, program_files.task_for(arguments))
     except SettingsError as error:
         print_error(error)
         return 2
-    except KeyboardInterrupt:
-        print_error("stopped.")
-        return 130
     if arguments.format == "text" and not arguments.statistics:
         from flaxoptim_compat.migrate.formats.as_text import as_text
 
