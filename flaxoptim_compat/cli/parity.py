@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from flaxoptim_compat.cli.help_text import HelpText
 
@@ -17,6 +16,7 @@ _SURVEY = (
     "Compare every optimizer of flax.optim with plain optax's namesake, and with this package's"
     " to_optax."
 )
+_REPLAY = "Give the gradients of a recording to an optimizer, and compare the results."
 
 _USAGE = """\
 %(prog)s OLD [NEW] [options]
@@ -58,38 +58,15 @@ _REFUSED = {"record": _OPTIONS, "replay": ("params",), "survey": _OPTIONS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options and the forms."""
-    compare = argparse.ArgumentParser(prog=parser.prog, description=parser.description)
-    for each in (parser, compare):
-        each.formatter_class = HelpText
-        each.usage, each.epilog = _USAGE, EPILOG
-        _add_options(each)
-        each.add_argument(
-            "--all", dest="form", action="store_const", const="survey", help="the same as survey"
-        )
-    compare.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
-    # As nargs="?" it could not stand behind an option that follows OLD.
-    compare.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
-    replay = argparse.ArgumentParser(
-        prog=f"{parser.prog} replay",
-        description="Give the gradients of a recording to an optimizer, and compare the results.",
-    )
-    replay.add_argument("recording", metavar="OUT.npz", type=Path, help="what record has written")
-    replay.add_argument(
-        "new", metavar="NEW", help="an expression, MODULE:NAME or FILE.py:NAME, as without replay"
-    )
-    _add_options(replay, params=False)
-    survey = argparse.ArgumentParser(prog=f"{parser.prog} survey", description=_SURVEY)
-    forms = {"compare": compare, "replay": replay, "survey": survey}
-    words = parser.add_argument(
-        "words", metavar="OLD", nargs=argparse.PARSER, action=_Form, const=forms
-    )
+    """Declare the options, and the words that follow them."""
+    parser.usage = _USAGE
+    _add_options(parser)
     # `--all` needs no words, and the usage shows the others.
-    words.required, words.help = False, argparse.SUPPRESS
+    parser.add_argument("words", nargs=argparse.PARSER, help=argparse.SUPPRESS).required = False
 
 
-def _add_options(parser: argparse.ArgumentParser, params: bool = True) -> None:
-    if params:
+def _add_options(parser: argparse.ArgumentParser, is_replay: bool = False) -> None:
+    if not is_replay:
         parser.add_argument(
             "--params",
             metavar="P",
@@ -100,7 +77,7 @@ def _add_options(parser: argparse.ArgumentParser, params: bool = True) -> None:
         "--steps",
         metavar="N",
         type=_whole_number,
-        help="the number of steps, default " + ("100" if params else "all of the recording"),
+        help=f"the number of steps, default {'all of the recording' if is_replay else '100'}",
     )
     parser.add_argument(
         "--tolerance",
@@ -116,6 +93,8 @@ def _add_options(parser: argparse.ArgumentParser, params: bool = True) -> None:
         help="also write the report to a file: .html, .json, .png, .svg or .txt; pictures need"
         " matplotlib, which the extra plot installs",
     )
+    if not is_replay:
+        parser.add_argument("--all", action="store_true", help="the same as survey")
 
 
 def _whole_number(text: str) -> int:
@@ -134,42 +113,55 @@ def _tolerance(text: str) -> float:
     return number
 
 
-class _Form(argparse.Action):
-    """The first word names the form whose parser reads the other words, or else it is OLD."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        form, *words = values if values[0] in _REFUSED else ("compare", *values)
-        asked, namespace.form = namespace.form or form, form
-        if form == "record":
-            # The recorder reads them, as it does where it is alone.
-            namespace.words = words
-        else:
-            self.const[form].parse_args(words, namespace)
-        if not asked == form == namespace.form:
-            parser.error(f"{values[0]} has no place beside --all: see --help.")
-
-
 def run(arguments: argparse.Namespace) -> int:
-    """Run the form that was asked for; returns the exit status."""
-    form, parser = arguments.form, arguments.parser
-    if form is None:
+    """Run the form that the words begin with, or compare two sides; returns the exit status."""
+    parser = arguments.parser
+    words = arguments.words or ["survey"] * arguments.all
+    if not words:
         parser.error("the following arguments are required: OLD")
+    form = "compare"
+    if words[0] in _REFUSED:
+        form, *words = words
+    if form != "record":
+        _read(form, words, arguments)
+    if arguments.all and form != "survey":
+        parser.error(f"{arguments.words[0]} has no place beside --all: see --help.")
     refused = [each for each in _REFUSED.get(form, ()) if getattr(arguments, each) is not None]
     if refused:
         place = "has no place beside --all or survey"
         place = place if form == "survey" else f"comes after {form}, if at all"
         parser.error(f"{' '.join(f'--{each}' for each in refused)} {place}: see --help.")
     if form == "record":
-        return _record(arguments.words, f"{parser.prog} record")
+        return _record(words, f"{parser.prog} record")
     from flaxoptim_compat.cli import parity_runs
 
-    return parity_runs.run(arguments)
+    return parity_runs.run(form, arguments)
+
+
+def _read(form: str, words: Sequence[str], arguments: argparse.Namespace) -> None:
+    """Read the words of a form into the arguments, beside the options before the form."""
+    parser = argparse.ArgumentParser(prog=arguments.parser.prog, formatter_class=HelpText)
+    if form == "compare":
+        parser.usage, parser.epilog = _USAGE, EPILOG
+        parser.description = arguments.parser.description
+        _add_options(parser)
+        parser.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
+        # As nargs="?" it could not stand behind an option that follows OLD.
+        parser.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
+    elif form == "replay":
+        parser.prog, parser.description = f"{parser.prog} replay", _REPLAY
+        parser.add_argument(
+            "recording", metavar="OUT.npz", type=Path, help="what record has written"
+        )
+        parser.add_argument(
+            "new",
+            metavar="NEW",
+            help="an expression, MODULE:NAME or FILE.py:NAME, as without replay",
+        )
+        _add_options(parser, is_replay=True)
+    else:
+        parser.prog, parser.description = f"{parser.prog} survey", _SURVEY
+    parser.parse_args(words, arguments)
 
 
 def _record(words: Sequence[str], prog: str) -> int:

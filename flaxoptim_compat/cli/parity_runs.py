@@ -26,10 +26,10 @@ from flaxoptim_compat.parity.survey import matrix
 _STEPS = 100
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(form: str, arguments: argparse.Namespace) -> int:
     """Run a form and print its report; returns the exit status."""
     try:
-        return _survey() if arguments.form == "survey" else _reported(arguments)
+        return _survey() if form == "survey" else _reported(form, arguments)
     except (NamingError, ParityError) as error:
         place = place_of(error)
         print_error(error if place in str(error) else f"{error}\nThe error came from {place}.")
@@ -47,12 +47,12 @@ def _survey() -> int:
     return 0 if survey.equal else 1
 
 
-def _reported(arguments: argparse.Namespace) -> int:
+def _reported(form: str, arguments: argparse.Namespace) -> int:
     """Compare two sides, print the report and save it; returns 1 if the sides differ."""
     path: Path | None = arguments.report
     if path is not None:
         check(path)
-    compared = _replayed if arguments.form == "replay" else _compared
+    compared = _replayed if form == "replay" else _compared
     with NamedCode() as code, Progress("steps") as progress:
         report = compared(arguments, code, progress)
     print_text(str(report))
