@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from flaxoptim_compat.cli import demo_steps, main
+from flaxoptim_compat.cli import demo, main
 from tests.support import compiling
 from tests.support.pages import blocks
 from tests.support.places import GUIDE
@@ -50,7 +50,7 @@ def test_the_demo_leaves_its_folder(done: tuple[str, Path]) -> None:
     _, folder = done
     (made,) = folder.iterdir()
     old, new = (made / "train_2021.py").read_bytes(), (made / "train.py").read_text()
-    assert old == demo_steps.PROGRAM.read_bytes()
+    assert old == demo.PROGRAM.read_bytes()
     assert "import optax" in new and "optim.Adam" not in new and "flaxoptim_compat" not in new
     for run in ("old_run", "new_run"):
         files = {file.name for file in (made / run).iterdir()}
@@ -95,7 +95,7 @@ def test_the_guide_and_the_notebook_go_the_same_way(done: tuple[str, Path]) -> N
 
     cells = nbformat.read(GUIDE / "notebooks" / "from_flax_optim_to_optax.ipynb", 4).cells
     (program,) = (cell.source for cell in cells if cell.source.startswith("%%writefile"))
-    assert program == f"%%writefile train.py\n{demo_steps.PROGRAM.read_text()}".rstrip("\n")
+    assert program == f"%%writefile train.py\n{demo.PROGRAM.read_text()}".rstrip("\n")
     lines = [line for cell in cells for line in cell.source.splitlines() if line.startswith("!")]
     compat, python = "{sys.executable} -m flaxoptim_compat", "{sys.executable}"
     typed = [line.replace(compat, "flaxoptim-compat").replace(python, "python") for line in lines]
@@ -133,7 +133,7 @@ def test_a_command_that_ends_otherwise_ends_the_demo(
 ) -> None:
     program = Path("program.txt").resolve()
     program.write_text("import sys; print('serves itself'); print('why', file=sys.stderr)")
-    monkeypatch.setattr(demo_steps, "PROGRAM", program)
+    monkeypatch.setattr(demo, "PROGRAM", program)
     assert main(["demo"]) == 1
     output, errors = capfd.readouterr()
     assert output.endswith("$ python train.py\nserves itself\nwhy\n\n")
@@ -149,7 +149,7 @@ def test_other_bits_are_seen_and_without_matplotlib_nothing_is_drawn(
         run.mkdir(parents=True)
         np.save(run / "losses.npy", np.asarray(losses, np.float32))
         (run / "params.msgpack").write_bytes(b"same")
-    assert not demo_steps.compare(Path("flaxoptim_demo"))
+    assert not demo.compare()
     assert capsys.readouterr().out == (
         "The losses of steps 2 to 3 are NOT equal, bit for bit.\n"
         "The parameters after step 3 are equal, bit for bit.\n"
