@@ -26,7 +26,7 @@ STATUS_EPILOG = f"{_EXAMPLES}Exit status: 0 if nothing conflicts, 1 if something
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of enable."""
+    """Declare the option of enable, --only-optim."""
     parser.add_argument(
         "--only-optim",
         action="store_true",
@@ -51,7 +51,6 @@ def disable(arguments: argparse.Namespace) -> int:
     """Delete the file that Python reads at every start."""
     from flaxoptim_compat.legacy import environment
 
-    del arguments
     try:
         path = environment.disable()
     except (OSError, RuntimeError) as error:
@@ -69,7 +68,6 @@ def status(arguments: argparse.Namespace) -> int:
 
     from flaxoptim_compat.legacy import environment
 
-    del arguments
     serving = environment.serving()
     served = {
         "era": "flax.optim, and the other names that jax, flax and numpy dropped",

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 
+from flaxoptim_compat.cli import environment
 from flaxoptim_compat.cli.output import print_error
 
 SUMMARY = "Run an old program as python would, with flax.optim and other removed names back"
@@ -35,11 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "                            [--quiet | --verbose]\n"
         "                            (SCRIPT | -m MODULE) [ARGS ...]"
     )
-    parser.add_argument(
-        "--only-optim",
-        action="store_true",
-        help="bring back flax.optim only, without other names that jax, flax and numpy removed",
-    )
+    # --only-optim is that of enable.
+    environment.add_arguments(parser)
     parser.add_argument(
         "--observe",
         action="store_true",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flaxoptim_compat.cli import program_files
@@ -98,24 +98,15 @@ def _rewrite(arguments: argparse.Namespace) -> str:
     return " ".join(["flaxoptim-compat rewrite", paths, *map(shlex.quote, options)])
 
 
-def _lines(report: RunReport, arguments: argparse.Namespace) -> Iterator[str]:
+def _lines(report: RunReport, arguments: argparse.Namespace) -> Iterable[str]:
+    from flaxoptim_compat.migrate.formats import as_github, as_json, as_sarif, as_text
+
     if arguments.statistics:
-        from flaxoptim_compat.migrate.formats.as_text import as_statistics
-
-        yield from as_statistics(report, _rules())
-    elif arguments.format == "concise":
-        from flaxoptim_compat.migrate.formats.as_text import as_concise
-
-        yield from as_concise(report)
-    elif arguments.format == "github":
-        from flaxoptim_compat.migrate.formats.as_github import as_github
-
-        yield from as_github(report)
-    elif arguments.format == "json":
-        from flaxoptim_compat.migrate.formats.as_json import as_json
-
-        yield as_json(report)
-    else:
-        from flaxoptim_compat.migrate.formats.as_sarif import as_sarif
-
-        yield as_sarif(report, _rules())
+        return as_text.as_statistics(report, _rules())
+    if arguments.format == "concise":
+        return as_text.as_concise(report)
+    if arguments.format == "github":
+        return as_github.as_github(report)
+    if arguments.format == "json":
+        return [as_json.as_json(report)]
+    return [as_sarif.as_sarif(report, _rules())]
