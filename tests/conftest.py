@@ -24,8 +24,7 @@ from tests.support import compiling
 from tests.support.oracle.cache import OracleUnavailable
 from tests.support.own_programs import forget_programs
 from tests.support.places import ROOT
-from tests.support.rewriting_folders import Rewrite, rewriting_in
-from tests.support.scanned_folders import Scan, scanning_in
+from tests.support.rewriting_folders import Commands, Rewrite, Scan
 
 compiling.keep_what_is_compiled()
 
@@ -155,7 +154,7 @@ def rewrite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Rewrite:
     """Rewrites a folder of a program's files by the command."""
-    return rewriting_in(tmp_path, capsys, monkeypatch)
+    return Commands(tmp_path, capsys, monkeypatch).rewrite
 
 
 @pytest.fixture
@@ -163,4 +162,4 @@ def scan(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Scan:
     """Scans a folder of a program's files by the command."""
-    return scanning_in(tmp_path, capsys, monkeypatch)
+    return Commands(tmp_path, capsys, monkeypatch).scan

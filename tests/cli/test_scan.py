@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -12,11 +10,9 @@ import yaml
 from flaxoptim_compat.cli import SUBCOMMANDS, main
 from flaxoptim_compat.migrate.formats.as_text import LEGEND
 from tests.support.places import ROOT
-from tests.support.processes import output_of, start
+from tests.support.processes import start
+from tests.support.rewriting_folders import MAP, Scan
 
-Scan = Callable[..., tuple[int, list[str], str]]
-
-MAP = "import jax\njax.tree_map\n"
 PROGRAM = {
     "a": MAP,
     "package__b": "import numpy as np\n\nx = np.float_(1)\ny = np.float_(2)\n",
@@ -24,22 +20,6 @@ PROGRAM = {
     "d": "import jax\n",
 }
 MAP_FOUND = "2:1: FOC151 [*] jax.tree_map, gone since jax 0.6.0: jax.tree.map"
-
-
-@pytest.fixture
-def scan(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> Scan:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*options: str, **files: str) -> tuple[int, list[str], str]:
-        for name, text in files.items():
-            file = tmp_path / f"{name.replace('__', '/')}.py"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        status = main(["scan", ".", *options])
-        output, errors = capsys.readouterr()
-        return status, output.splitlines(), errors
-
-    return run
 
 
 def test_findings(scan: Scan) -> None:
@@ -162,24 +142,6 @@ def test_nothing_to_read(scan: Scan) -> None:
         2,
         "No Python file was found: no name ends in .py, .pyi, .ipynb, .gin.",
     )
-
-
-IMPORTS_NOTHING = """
-import sys
-from flaxoptim_compat.cli import main
-rewrite = ["rewrite", "a.py", "--to", "shim"]
-for words in (
-    ["scan", "a.py"], ["scan", "a.py", "--format", "sarif"], rewrite, [*rewrite, "--write"]
-):
-    assert main(words) == 1
-heavy = {"jax", "jaxlib", "flax", "optax", "numpy", "libcst", "rich"} & set(sys.modules)
-assert not heavy, heavy
-"""
-
-
-def test_it_imports_neither_jax_nor_flax(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text(f"from flax import optim\noptim.Adam(0.1)\n{MAP}")
-    output_of(["-c", IMPORTS_NOTHING], tmp_path, {"PYTHONPATH": str(ROOT)})
 
 
 def test_hooks_for_pre_commit() -> None:

@@ -1,10 +1,10 @@
-"""Rewrite folders of programs by the command, those of the tests or what a test writes there."""
+"""Scan and rewrite folders of programs by the command, of the tests or as a test writes them."""
 
 from __future__ import annotations
 
 import ast
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tre
 NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(
     "jax.tree_map", "jax.tree.map"
 )
+# A program with one finding, in its second line.
+MAP = "import jax\njax.tree_map\n"
 
 
 def copied(source: Path, copy: Path) -> Path:
@@ -60,24 +62,42 @@ class Done(NamedTuple):
 
 
 Rewrite = Callable[..., Done]
+Scan = Callable[..., tuple[int, list[str], str]]
 
 
-def rewriting_in(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    """What writes files into the folder, by their names without ``.py``, and rewrites them."""
-    monkeypatch.chdir(folder)
+class Commands:
+    """Commands about a folder, each after files are written there, by their names without ``.py``.
 
-    def run(*options: str, paths: tuple[str, ...] = (".",), to: str = "shim", **files: str) -> Done:
+    Args:
+      folder: the current one from now on.
+      capsys: has what the commands print.
+      monkeypatch: goes into the folder, and back.
+    """
+
+    def __init__(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(folder)
+        self._capsys = capsys
+
+    def rewrite(
+        self, *options: str, paths: tuple[str, ...] = (".",), to: str = "shim", **files: str
+    ) -> Done:
+        return self._run(["rewrite", *paths, "--to", to, *options], files)
+
+    def scan(self, *options: str, **files: str) -> tuple[int, list[str], str]:
+        """Scan the folder; returns the exit status, the lines of the output, and the errors."""
+        done = self._run(["scan", ".", *options], files)
+        return done.status, done.output.splitlines(), done.errors
+
+    def _run(self, words: Sequence[str], files: Mapping[str, str]) -> Done:
         for name, text in files.items():
             file = Path(f"{name.replace('__', '/')}.py")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(text.encode())
-        status = main(["rewrite", *paths, "--to", to, *options])
-        output, errors = capsys.readouterr()
+        status = main(words)
+        output, errors = self._capsys.readouterr()
         return Done(status, output, errors)
-
-    return run
 
 
 def read(name: str) -> str:

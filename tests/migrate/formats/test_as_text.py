@@ -19,7 +19,7 @@ from flaxoptim_compat.migrate.run.reports import (
     migration_plan,
 )
 from tests.support.found_files import found
-from tests.support.scanned_folders import MAP, Scan
+from tests.support.rewriting_folders import MAP, Scan
 from tests.support.terminal import on_a_terminal
 
 RULES = {code: each.rule for code, each in rule_modules().items()}
@@ -143,7 +143,7 @@ def test_what_nobody_rewrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_after_the_first_rewrite_the_second_is_next(scan: Scan) -> None:
     program = "from flaxoptim_compat import optim\noptim.Adam(0.1).create({})\n"
-    _, lines = scan(a=program)
+    _, lines, _ = scan(a=program)
     assert lines[2:12] == [
         "rewrite --to shim has nothing to do here.",
         "rewrite --to optax deals with all 2.",
@@ -164,7 +164,7 @@ def test_what_stays_and_why(scan: Scan) -> None:
         "from unknown import send\nfrom a import make\n"
         "def train(p, g):\n    o = make(p)\n    send(o)\n    return o.apply_gradient(g).target\n"
     )
-    _, lines = scan(a=makes, b=uses, c="from flax import optim\n")
+    _, lines, _ = scan(a=makes, b=uses, c="from flax import optim\n")
     assert lines[:8] == [
         "8 findings in 3 of 3 files.",
         "",

@@ -7,11 +7,22 @@ import re
 
 import pytest
 
-from tests.support.scanned_folders import HELD, MAP, Scan
+from tests.support.rewriting_folders import MAP, Scan
+
+# One optimizer that stays, with the line that holds it.
+HELD = """\
+import operator
+
+from flax import optim
+
+get_target = operator.attrgetter("target")
+optimizer = optim.Adam(0.1).create({"a": 1.0})
+print(get_target(optimizer))
+"""
 
 
 def test_json(scan: Scan) -> None:
-    status, lines = scan(
+    status, lines, _ = scan(
         "--format", "json", a="# é\nimport jax\nx = 'é', jax.tree_map\n", b="flax("
     )
     assert status == 2
@@ -45,7 +56,7 @@ def test_json(scan: Scan) -> None:
 
 def test_the_plan(scan: Scan) -> None:
     text = "import flax\nx = hasattr(flax, 'optim')\n"
-    _, lines = scan("--format", "json", a=text, b=text)
+    _, lines, _ = scan("--format", "json", a=text, b=text)
     assert json.loads("\n".join(lines))["plan"] == {
         "shim": 0,
         "optax": 0,
@@ -63,12 +74,12 @@ def test_the_plan(scan: Scan) -> None:
             }
         ],
     }
-    _, lines = scan("--format", "json", a="", b="")
+    _, lines, _ = scan("--format", "json", a="", b="")
     assert json.loads("\n".join(lines))["plan"]["reasons"] == []
 
 
 def test_sarif(scan: Scan) -> None:
-    _, lines = scan("--format", "sarif", **{"ä b": MAP, "z": "flax(\n"})
+    _, lines, _ = scan("--format", "sarif", **{"ä b": MAP, "z": "flax(\n"})
     log = json.loads("\n".join(lines))
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
@@ -93,7 +104,7 @@ def test_sarif(scan: Scan) -> None:
 
 
 def test_what_holds_optimizers_is_a_note_of_sarif(scan: Scan) -> None:
-    _, lines = scan("--format", "sarif", a=HELD)
+    _, lines, _ = scan("--format", "sarif", a=HELD)
     (run,) = json.loads("\n".join(lines))["runs"]
     assert run["properties"] == {"becomingTrainStates": 0, "stayingOptimizers": 1}
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
@@ -106,7 +117,7 @@ def test_what_holds_optimizers_is_a_note_of_sarif(scan: Scan) -> None:
 
 
 def test_annotations_of_github(scan: Scan) -> None:
-    status, lines = scan("--format", "github", **{"a,b:c%d": MAP, "z": "flax(\n"})
+    status, lines, _ = scan("--format", "github", **{"a,b:c%d": MAP, "z": "flax(\n"})
     assert status == 2
     assert lines[:2] == [
         "::warning file=a%2Cb%3Ac%25d.py,line=2,endLine=2,col=1,endColumn=13,title=FOC151"
@@ -116,7 +127,7 @@ def test_annotations_of_github(scan: Scan) -> None:
 
 
 def test_what_holds_optimizers_is_a_notice_of_github(scan: Scan) -> None:
-    _, lines = scan("--format", "github", a=HELD)
+    _, lines, _ = scan("--format", "github", a=HELD)
     assert lines[-4:] == [
         "::notice file=a.py,line=7,endLine=7,col=18,endColumn=27,title=holds optimizers back"
         "::1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a function"
@@ -128,7 +139,7 @@ def test_what_holds_optimizers_is_a_notice_of_github(scan: Scan) -> None:
 
 
 def test_statistics(scan: Scan) -> None:
-    status, lines = scan(
+    status, lines, _ = scan(
         "--statistics", a=MAP, b=MAP * 2 + "jax.tree_leaves(x)\nx.jax.core.Primitive\n", c="1"
     )
     assert status == 1
