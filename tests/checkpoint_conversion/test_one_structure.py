@@ -113,7 +113,7 @@ def test_every_optimizer(entry: Case, rate: str, tmp_path: Path) -> None:
 def test_a_focus(rate: str, tmp_path: Path) -> None:
     # LARS takes no function of the step in optax.
     for entry in (cases.case("Adam-all"), cases.case("LARS-default")):
-        focused = Case("", "MultiOptimizer", {}, "", (entry,), ("kernel",))
+        focused = Case("", "MultiOptimizer", {}, (entry,), ("kernel",))
         restored_whoever_makes_it(focused, rate, tmp_path / entry.name)
 
 

@@ -129,7 +129,7 @@ def test_one_missing_rate_makes_all_rates_of_a_multi_optimizer_settable(jit: boo
     # Just as apply_gradient(learning_rate=...) gives every optimizer this rate.
     case = cases.case("MultiOptimizer-two")
     first = case.inner[0].without_rate()
-    case = cases.Case("", case.optimizer, {}, "", (first, case.inner[1]), case.selectors)
+    case = cases.Case("", case.optimizer, {}, (first, case.inner[1]), case.selectors)
     definition, params = case.build(optim), case.parameters()
     tx = from_source(definition, params)
     assert_same_steps(definition, tx, params, jit=jit, rates=RATES)

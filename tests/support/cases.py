@@ -28,7 +28,6 @@ class Case:
     name: str
     optimizer: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    description: str = ""
     inner: tuple[Case, ...] = ()
     selectors: tuple[str, ...] = ()
 
@@ -45,7 +44,7 @@ class Case:
         """The same case without a learning rate, neither its own nor one inside."""
         kwargs = {name: value for name, value in self.kwargs.items() if name != "learning_rate"}
         inner = tuple(case.without_rate() for case in self.inner)
-        return Case(self.name, self.optimizer, kwargs, "", inner, self.selectors)
+        return Case(self.name, self.optimizer, kwargs, inner, self.selectors)
 
     def parameters(self, seed: int = 0, dtype: str = "float32") -> dict[str, Any]:
         """Return the test model's parameters that this optimizer can train."""
@@ -158,65 +157,61 @@ _TABLE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def _plain_cases() -> Iterator[Case]:
     for optimizer, (common, changes) in _TABLE.items():
         base = {"learning_rate": LEARNING_RATE, **common}
-        yield _case(optimizer, "default", base, "only the learning rate given")
-        yield _case(optimizer, "learning_rate", {**base, "learning_rate": 0.3}, "larger rate")
+        yield Case(f"{optimizer}-default", optimizer, base)
+        yield Case(f"{optimizer}-learning_rate", optimizer, {**base, "learning_rate": 0.3})
         for name, value in changes.items():
-            yield _case(optimizer, name, {**base, name: value}, f"{name}={value}")
+            yield Case(f"{optimizer}-{name}", optimizer, {**base, name: value})
         if len(changes) > 1:
-            every = {**base, "learning_rate": 0.02, **changes}
-            yield _case(optimizer, "all", every, "no hyper-parameter at its default")
+            # No hyper-parameter is at its default.
+            yield Case(f"{optimizer}-all", optimizer, {**base, "learning_rate": 0.02, **changes})
 
 
 def _adafactor_cases() -> Iterator[Case]:
-    base = {"learning_rate": LEARNING_RATE, "min_dim_size_to_factor": 4}
+    rate = {"learning_rate": LEARNING_RATE}
+    base = {**rate, "min_dim_size_to_factor": 4}
     bf16 = {"beta1": 0.9, "dtype_momentum": "bfloat16"}
-    yield _case("Adafactor", "bf16_momentum", {**base, **bf16}, "momentum kept in bfloat16")
-    yield _case(
-        "Adafactor", "unfactored_size", {"learning_rate": LEARNING_RATE}, "no leaf large enough"
-    )
-    yield _case("Adafactor", "tight_clipping", {**base, "clipping_threshold": 0.3}, "clips often")
-    every = {**base, **_TABLE["Adafactor"][1], **bf16, "factored": True, "clipping_threshold": 0.5}
-    yield _case("Adafactor", "all_factored", every, "all non-default, but factored and clipped")
+    all_factored = {**_TABLE["Adafactor"][1], **bf16, "factored": True, "clipping_threshold": 0.5}
+    for name, kwargs in {
+        "bf16_momentum": {**base, **bf16},
+        # No leaf is large enough.
+        "unfactored_size": rate,
+        # It clips often.
+        "tight_clipping": {**base, "clipping_threshold": 0.3},
+        "all_factored": {**base, **all_factored},
+    }.items():
+        yield Case(f"Adafactor-{name}", "Adafactor", kwargs)
 
 
 def _weight_norm_cases() -> Iterator[Case]:
     by_name = {case.name: case for case in _plain_cases()}
-    for inner in ("Momentum", "Adam", "GradientDescent", "LAMB", "Adafactor"):
-        yield _wrapped(f"over_{inner}", {}, by_name[f"{inner}-default"])
-    momentum = by_name["Momentum-default"]
-    yield _wrapped("wn_decay", {"wn_decay": 0.1}, momentum)
-    yield _wrapped("wn_eps", {"wn_eps": 1e-2}, momentum)
-    yield _wrapped("all", {"wn_decay": 0.1, "wn_eps": 1e-2}, by_name["Momentum-all"])
+    decay, eps = {"wn_decay": 0.1}, {"wn_eps": 1e-2}
+    for name, kwargs, inner in (
+        *(
+            (f"over_{inner}", {}, f"{inner}-default")
+            for inner in ("Momentum", "Adam", "GradientDescent", "LAMB", "Adafactor")
+        ),
+        ("wn_decay", decay, "Momentum-default"),
+        ("wn_eps", eps, "Momentum-default"),
+        ("all", {**decay, **eps}, "Momentum-all"),
+    ):
+        yield Case(f"WeightNorm-{name}", "WeightNorm", kwargs, (by_name[inner],))
 
 
 def _multi_cases() -> Iterator[Case]:
     by_name = {case.name: case for case in (*_plain_cases(), *_adafactor_cases())}
-
-    def multi(name: str, description: str, **parts: str) -> Case:
+    for name, parts in {
+        # The leaves that no part has stay as they are; of three, that is one.
+        "single": {"kernel": "Momentum-default"},
+        "two": {"kernel": "Adam-all", "bias": "LARS-all"},
+        "three": {
+            "kernel": "Adafactor-bf16_momentum",
+            "temperature": "RMSProp-centered",
+            "embedding": "GradientDescent-default",
+            "bias": "RMSProp-default",
+        },
+    }.items():
         inner = tuple(by_name[case] for case in parts.values())
-        return Case(
-            f"MultiOptimizer-{name}", "MultiOptimizer", {}, description, inner, tuple(parts)
-        )
-
-    yield multi("single", "one optimizer on a part, the rest frozen", kernel="Momentum-default")
-    yield multi("two", "two optimizers, some leaves frozen", kernel="Adam-all", bias="LARS-all")
-    yield multi(
-        "three",
-        "every leaf but one trained, with states of different kinds",
-        kernel="Adafactor-bf16_momentum",
-        temperature="RMSProp-centered",
-        embedding="GradientDescent-default",
-        bias="RMSProp-default",
-    )
-
-
-def _case(optimizer: str, name: str, kwargs: dict[str, Any], description: str) -> Case:
-    return Case(f"{optimizer}-{name}", optimizer, kwargs, description)
-
-
-def _wrapped(name: str, kwargs: dict[str, Any], inner: Case) -> Case:
-    description = f"{inner.optimizer} on direction and scale"
-    return Case(f"WeightNorm-{name}", "WeightNorm", kwargs, description, (inner,))
+        yield Case(f"MultiOptimizer-{name}", "MultiOptimizer", {}, inner, tuple(parts))
 
 
 CASES: tuple[Case, ...] = (
