@@ -22,9 +22,9 @@ import pytest
 
 from tests.support import compiling
 from tests.support.oracle.cache import OracleUnavailable
-from tests.support.own_programs import forget_programs
 from tests.support.places import ROOT
 from tests.support.rewriting_folders import Commands, Rewrite, Scan
+from tests.support.written_programs import forget_programs
 
 compiling.keep_what_is_compiled()
 

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -20,7 +20,10 @@ from flaxoptim_compat.checkpoint_files import (
 from tests.support.checkpoint_trees import contents, described
 from tests.support.places import ROOT
 from tests.support.processes import output_of
-from tests.support.written_formats import TREE, Format, both_formats
+
+Format = Literal["msgpack", "orbax"]
+TREE = {"a": np.arange(5000.0), "b": {"c": np.ones((3, 2), np.float32)}, "step": 7}
+both_formats = pytest.mark.parametrize("format_", ["msgpack", "orbax"])
 
 
 @pytest.fixture

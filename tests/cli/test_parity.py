@@ -14,8 +14,8 @@ import pytest
 
 from flaxoptim_compat.cli import main, parity, parity_runs, progress
 from flaxoptim_compat.parity import survey
-from tests.support.own_programs import forget_programs
 from tests.support.processes import start
+from tests.support.written_programs import forget_programs
 
 pytestmark = pytest.mark.usefixtures("folder_of_its_own")
 

@@ -14,7 +14,7 @@ from flax import core, jax_utils, serialization, struct, traverse_util
 
 from tests.data.goldens import write_checkpoint
 from tests.support.cases import Case, case, gradients
-from tests.support.oracle.private_package import load_private_optim
+from tests.support.oracle.private_package import load_private_package
 from tests.support.oracle.wheel import genuine_wheel
 
 # A release that wrote each layout:
@@ -45,8 +45,8 @@ def old_optim(version: str) -> ModuleType:
         "struct": struct,
         "traverse_util": traverse_util,
     }
-    package = f"flax_{version.replace('.', '_')}"
-    return load_private_optim(package, genuine_wheel(version) / "flax" / "optim", companions)
+    name = f"flax_{version.replace('.', '_')}.optim"
+    return load_private_package(name, genuine_wheel(version) / "flax" / "optim", companions)
 
 
 def record(directory: Path, version: str, entry: Case) -> None:

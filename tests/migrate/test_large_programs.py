@@ -21,9 +21,9 @@ from flaxoptim_compat.cli import main
 from flaxoptim_compat.observation.places import new_folder
 from tests.migrate.program_results import errors, results
 from tests.support.legacy_program_runs import CLOSED_LOOP
-from tests.support.own_programs import forget_programs
 from tests.support.places import DATA
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
+from tests.support.written_programs import forget_programs
 
 PROGRAMS = DATA / "large_programs"
 # How many lines in each make an optimizer.

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from tests.support import compiling
-from tests.support.own_programs import forget_programs
+from tests.support.written_programs import forget_programs
 
 
 def main(*arguments: str) -> None:

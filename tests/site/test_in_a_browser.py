@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser import Browser
-from tests.support.built_site import pages_of
+from tests.support.pages import pages_of
 
 DESK, PHONE = (1280, 900), (390, 844)
 # One of each kind.

@@ -14,7 +14,7 @@ import pytest
 from flaxoptim_compat import addresses
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.generate import api
-from tests.support.built_site import pages_of
+from tests.support.pages import pages_of
 from tests.support.places import GUIDE
 
 SITE = "https://example.org/guide"

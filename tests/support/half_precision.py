@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 
-def numbers_are_rounded() -> bool:
+def _numbers_are_rounded() -> bool:
     """Whether 0.9 is one of bfloat16 before a bfloat16 array is multiplied by it.
 
     Before jax 0.4.33 XLA multiplies by the number as it is, but only where it is no constant:
@@ -21,5 +21,5 @@ def numbers_are_rounded() -> bool:
 def skip_unless_rounded(tree: Any) -> None:
     """Skip a test of bits if something in a tree is of bfloat16, where that has others."""
     halves = [each for each in jax.tree.leaves(tree) if jnp.result_type(each) == jnp.bfloat16]
-    if halves and not numbers_are_rounded():
+    if halves and not _numbers_are_rounded():
         pytest.skip("before jax 0.4.33 no number is rounded to bfloat16 outside of jit")

@@ -1,4 +1,4 @@
-"""The README and the pages of the guide, and the blocks of code in them."""
+"""The README and the pages of the guide, the blocks of code in them, and the site made of them."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ def text_of(page: Path) -> str:
 
 def blocks(text: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def pages_of(site: Path) -> list[Path]:
+    """The pages of a site that sphinx-build made; what the theme brings beside them are none."""
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]

@@ -5,27 +5,23 @@ from __future__ import annotations
 import functools
 from types import ModuleType
 
-from .private_package import load_private_optim, load_quiet_copy
+from .private_package import load_private_package, load_quiet_copy
 from .wheel import genuine_wheel
 
 
 @functools.cache
 def genuine_optim() -> ModuleType:
     """Return the genuine ``flax.optim`` 0.5.3, loaded as ``genuine_flax.optim``."""
-    from flax import core, jax_utils, serialization, struct
+    from flax import core, jax_utils, serialization, struct, traverse_util
 
     companions = {
         "core": core,
         "jax_utils": jax_utils,
         "serialization": serialization,
         "struct": struct,
-        "traverse_util": _quiet_traverse_util(),
+        # Today's traversals warn whenever one is made, and warnings are errors in the tests.
+        "traverse_util": load_quiet_copy(traverse_util),
     }
-    return load_private_optim("genuine_flax", genuine_wheel() / "flax" / "optim", companions)
-
-
-def _quiet_traverse_util() -> ModuleType:
-    from flax import traverse_util
-
-    # Today's traversals warn whenever one is made, and warnings are errors in the tests.
-    return load_quiet_copy(traverse_util)
+    return load_private_package(
+        "genuine_flax.optim", genuine_wheel() / "flax" / "optim", companions
+    )

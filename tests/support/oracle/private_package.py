@@ -38,13 +38,6 @@ class _MutedWarnings:
         """Ignore the warning."""
 
 
-def load_private_optim(
-    package: str, directory: Path, companions: Mapping[str, ModuleType]
-) -> ModuleType:
-    """Load ``directory`` as ``<package>.optim``, its sibling modules being ``companions``."""
-    return load_private_package(f"{package}.optim", directory, companions)
-
-
 def load_private_package(
     name: str, directory: Path, companions: Mapping[str, ModuleType]
 ) -> ModuleType:
