@@ -134,25 +134,17 @@ def _inspect(arguments: argparse.Namespace) -> int:
 def _convert(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
     from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
+    from flaxoptim_compat.cli import convert_arguments
     from flaxoptim_compat.cli.progress import Progress
 
-    definitions = fits = like = None
-    if {arguments.definition, arguments.fits, arguments.like} != {None}:
-        from flaxoptim_compat.cli import convert_arguments
-
-        if arguments.definition is not None:
-            definitions = convert_arguments.definitions_named(arguments.definition)
-        if arguments.fits is not None:
-            fits = convert_arguments.object_named("--fits", arguments.fits)
-        if arguments.like is not None:
-            like = convert_arguments.parameters_named(arguments.like)
+    fits = convert_arguments.object_named("--fits", arguments.fits)
     settings = ConversionSettings(
         arguments.to,
         name=arguments.optimizer,
-        definitions=definitions,
+        definitions=convert_arguments.definitions_named(arguments.definition),
         paths=dict(arguments.paths) if arguments.paths else None,
         rate=arguments.rate,
-        like=like,
+        like=convert_arguments.parameters_named(arguments.like),
     )
     with Progress("bytes") as progress:
         report = convert_checkpoint(

@@ -1,4 +1,7 @@
-"""The definitions, the state and the parameters that ``checkpoint convert`` is told by name."""
+"""The definitions, the state and the parameters that ``checkpoint convert`` is told by name.
+
+What it is not told is None.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from flaxoptim_compat.optim import OptimizerDef
 _KINDS = (OptimizerDef, optax.GradientTransformation)
 
 
-def object_named(option: str, text: str) -> Any:
+def object_named(option: str, text: str | None) -> Any:
     """The object that an option names, or the result of a call if that object is a function.
 
     Args:
@@ -27,6 +30,8 @@ def object_named(option: str, text: str) -> Any:
     Raises:
       CheckpointError: there is no such object, or the user's code fails.
     """
+    if text is None:
+        return None
     try:
         with NamedCode() as code:
             return named(text, code)
@@ -34,12 +39,14 @@ def object_named(option: str, text: str) -> Any:
         raise CheckpointError(f"{option} {error}") from error
 
 
-def definitions_named(text: str) -> Any:
+def definitions_named(text: str | None) -> Any:
     """The legacy definition, optax transformation or dict of these that a text names.
 
     Raises:
       CheckpointError: the text names something else.
     """
+    if text is None:
+        return None
     named_object = object_named("--definition", text)
     is_dict = isinstance(named_object, Mapping)
     definitions = list(named_object.values()) if is_dict else [named_object]
@@ -54,12 +61,14 @@ def definitions_named(text: str) -> Any:
     return named_object
 
 
-def parameters_named(text: str) -> Any:
+def parameters_named(text: str | None) -> Any:
     """The tree of parameters or of their shapes, or the dict of such trees, that a text names.
 
     Raises:
       CheckpointError: the text names something else.
     """
+    if text is None:
+        return None
     params = object_named("--like", text)
     leaves = jax.tree.leaves(params)
     wrong = [type(leaf).__name__ for leaf in leaves if not hasattr(leaf, "shape")]
