@@ -82,9 +82,13 @@ def test_optim_imports_only_this_package_beside_what_a_train_state_does() -> Non
     assert "versions.allowed" not in of_this_package(found)
 
 
-def test_help_imports_the_command_line_only() -> None:
-    found = imported_by(MAIN.format(arguments=["--help"]))
-    assert not packages(found) & (HEAVY | UNNEEDED | {"inspect", "dataclasses", "subprocess"})
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["scan", "--help"], ["parity", "--help"]], ids=" ".join
+)
+def test_help_imports_the_command_line_only(arguments: list[str]) -> None:
+    found = imported_by(MAIN.format(arguments=arguments))
+    heavy = HEAVY | UNNEEDED | {"ast", "tokenize", "inspect", "dataclasses", "subprocess"}
+    assert not packages(found) & heavy
     assert {name.partition(".")[0] for name in of_this_package(found)} == {"cli", "printable"}
     # One for each subcommand, and nothing of what they do.
     shared = {"cli", "cli.help_text", "cli.output", "cli.program_files", "printable"}
@@ -92,6 +96,11 @@ def test_help_imports_the_command_line_only() -> None:
     assert of_this_package(found) == shared | {
         name.removeprefix("flaxoptim_compat.") for name in files
     }
+
+
+@pytest.mark.parametrize("arguments", [["explain"], ["explain", "FOC101"]], ids=" ".join)
+def test_what_explains_rules_does_not_import_what_they_are_about(arguments: list[str]) -> None:
+    assert not packages(imported_by(MAIN.format(arguments=arguments))) & HEAVY
 
 
 def test_the_versions_are_told_without_importing_what_they_are_of() -> None:

@@ -1,4 +1,4 @@
-"""What ``--help`` and ``explain`` print, on terminals of any width, and what they import."""
+"""What ``--help`` and ``explain`` print, on terminals of any width."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from flaxoptim_compat.cli import SUBCOMMANDS, main
 from flaxoptim_compat.cli.parity import RECORDER
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.rules.page import page
-from tests.support.places import ROOT
-from tests.support.processes import output_of
 
 FORMS = [
     [],
@@ -47,27 +45,6 @@ def test_help_fits_eighty_columns_and_says_what_to_type(
 def test_without_a_subcommand_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "demo" in capsys.readouterr().out
-
-
-# That of scan loads nothing but what says it.
-IMPORTS = """
-import sys
-from flaxoptim_compat.cli import main
-for name in ("scan", "parity"):
-    try: main([name, "--help"])
-    except SystemExit: pass
-    if name == "scan":
-        rooms = {name.split(".")[1] for name in sys.modules if name.startswith("flaxoptim_compat.")}
-        assert rooms == {"cli", "printable"}, rooms
-        assert not {"ast", "tokenize", "inspect", "dataclasses"} & set(sys.modules)
-main(["explain"]), main(["explain", "FOC101"])
-assert not {"jax", "flax", "optax", "numpy"} & set(sys.modules)
-"""
-
-
-def test_help_imports_little() -> None:
-    said = output_of(["-c", IMPORTS], ROOT)
-    assert "--format" in said and "## What rewrite does" in said
 
 
 # --- the pages of rules
