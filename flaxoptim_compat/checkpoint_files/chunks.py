@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from flaxoptim_compat.checkpoint_files.dtypes import is_possible_shape
-from flaxoptim_compat.checkpoint_files.source import ArrayInFile, empty_bytes
-from flaxoptim_compat.checkpoint_files.stored import StoredArray, Tree
+from flaxoptim_compat.checkpoint_files.source import ArrayInFile
+from flaxoptim_compat.checkpoint_files.stored import Tree
 
 CHUNKED = "__msgpack_chunked_array__"
 LARGEST_CHUNK = 2**30
 
 
-def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
+def joined(entries: Mapping[str, Tree]) -> ArrayInFile:
     """The long array that a map of shorter arrays stands for.
-
-    Args:
-      entries: the map.
-      path: the file with the map.
 
     Raises:
       ValueError: the entries do not fit together.
     """
     shape, parts = _in_order(entries.get("shape")), _in_order(entries.get("chunks"))
-    chunks = [part for part in parts if isinstance(part, ArrayInFile) and len(part.shape) == 1]
+    chunks = [
+        part
+        for part in parts
+        if isinstance(part, ArrayInFile) and len(part.shape) == len(part.parts) == 1
+    ]
     dtypes = {chunk.dtype for chunk in chunks}
     are_parts = len(entries) == 3 and len(chunks) == len(parts) and len(dtypes) == 1
     if not are_parts or not {*map(type, shape)} <= {int}:
@@ -37,7 +33,7 @@ def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
     dtype, size = dtypes.pop(), sum(chunk.shape[0] for chunk in chunks)
     if not is_possible_shape(shape, dtype) or size != math.prod(shape):
         raise ValueError(f"{size:,} values in chunks for an array of shape {shape}")
-    return StoredArray(shape, dtype, functools.partial(_read, chunks, shape, dtype, path))
+    return ArrayInFile(chunks[0].source, [chunk.parts[0] for chunk in chunks], shape, dtype)
 
 
 def _in_order(numbered: Any) -> tuple[Any, ...]:
@@ -46,14 +42,3 @@ def _in_order(numbered: Any) -> tuple[Any, ...]:
         return tuple(numbered[str(number)] for number in range(len(numbered)))
     except (KeyError, TypeError):
         return (None,)
-
-
-def _read(
-    chunks: Sequence[ArrayInFile], shape: tuple[int, ...], dtype: np.dtype[Any], path: Path
-) -> np.ndarray[Any, Any]:
-    values = empty_bytes(path, math.prod(shape) * dtype.itemsize)
-    done = 0
-    for chunk in chunks:
-        chunk.read_into(values[done : done + chunk.nbytes])
-        done += chunk.nbytes
-    return values.view(dtype).reshape(shape)

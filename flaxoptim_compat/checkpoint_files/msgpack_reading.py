@@ -7,6 +7,7 @@ dtype.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -156,7 +157,7 @@ class _Reader:
         if CHUNKED not in entries:
             return entries
         try:
-            return joined(entries, self._source.path)
+            return joined(entries)
         except ValueError as error:
             self._fail(str(error))
 
@@ -195,18 +196,18 @@ class _Reader:
             self._fail("an array of an unknown dtype")
         if not is_possible_shape(tuple(shape), dtype) or (is_scalar and shape):
             self._fail(f"an array of the impossible shape {tuple(shape)!s:.200}")
-        array = ArrayInFile(self._source, end, tuple(shape), dtype, is_scalar=is_scalar)
-        array.offset -= array.nbytes
-        between = array.offset - self._offset
+        size = math.prod(shape) * dtype.itemsize
+        between = end - size - self._offset
         head = self._unpacker.read_bytes(between) if 0 < between <= 5 else b""
-        if not _announces(head, array.nbytes):
-            self._fail(f"values that are not those of shape {array.shape} and dtype {dtype.name}")
+        if not _announces(head, size):
+            self._fail(f"values that are not those of shape {tuple(shape)} and dtype {dtype.name}")
         # To start again at another place takes longer than to read over few bytes.
         if end - self._offset < _WINDOW:
             self._unpacker.read_bytes(end - self._offset)
         else:
             self._go_to(end)
-        return array
+        parts = [(end - size, size)]
+        return ArrayInFile(self._source, parts, tuple(shape), dtype, is_scalar=is_scalar)
 
 
 def _announces(head: bytes, size: int) -> bool:

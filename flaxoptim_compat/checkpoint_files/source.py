@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +84,11 @@ class Source:
 
 
 class ArrayInFile(StoredArray):
-    """An array whose values are in a file one after the other, in C order.
+    """An array whose values are in a file, in C order.
 
     Args:
       source: the file.
-      offset: the place in the file where the values begin.
+      parts: the places in the file where the values begin, each with a number of bytes.
       shape: the shape.
       dtype: the dtype.
       is_scalar: whether the array was saved from a numpy scalar.
@@ -96,40 +97,26 @@ class ArrayInFile(StoredArray):
     def __init__(
         self,
         source: Source,
-        offset: int,
+        parts: Sequence[tuple[int, int]],
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
         *,
         is_scalar: bool = False,
     ) -> None:
-        super().__init__(shape, dtype, self._read_all, is_scalar=is_scalar)
-        self._source = source
-        self.offset = offset
+        super().__init__(shape, dtype, self._read_parts, is_scalar=is_scalar)
+        self.source = source
+        self.parts = parts
 
-    def _read_all(self) -> np.ndarray[Any, Any]:
-        values = empty_bytes(self._source.path, self.nbytes)
-        self.read_into(values)
+    def _read_parts(self) -> np.ndarray[Any, Any]:
+        try:
+            values = np.empty(self.nbytes, np.uint8)
+        except MemoryError as error:
+            raise too_large(self.source.path, self.nbytes) from error
+        done = 0
+        for offset, size in self.parts:
+            self.source.read_into(offset, values.data[done : done + size])
+            done += size
         return values.view(self.dtype).reshape(self.shape)
-
-    def read_into(self, values: np.ndarray[Any, Any]) -> None:
-        """Read the values into an array of bytes.
-
-        Raises:
-          CheckpointError: the file was closed, or has become shorter.
-        """
-        self._source.read_into(self.offset, values.data)
-
-
-def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
-    """Memory for an array from the file at ``path``.
-
-    Raises:
-      CheckpointError: there is not enough memory.
-    """
-    try:
-        return np.empty(size, np.uint8)
-    except MemoryError as error:
-        raise too_large(path, size) from error
 
 
 def too_large(path: Path, size: int) -> CheckpointError:
