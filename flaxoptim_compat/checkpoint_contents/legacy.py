@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from flaxoptim_compat.checkpoint_contents.fields import (
@@ -12,6 +12,7 @@ from flaxoptim_compat.checkpoint_contents.fields import (
     OptimizerKind,
 )
 from flaxoptim_compat.checkpoint_files.stored import is_index
+from flaxoptim_compat.checkpoint_files.trees import mappings_in
 
 
 def kind_of_entry(entry: Any) -> OptimizerKind | None:
@@ -44,25 +45,23 @@ def is_list_of_states(state: Any) -> bool:
     )
 
 
-def states_of_list(state: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The states in a list of states, in the order of the optimizers."""
-    for name in sorted(state, key=int):
-        yield state[name]
+def states_of(state: Any) -> list[Mapping[str, Any]]:
+    """The states in a list of states, in the order of the optimizers; any other state alone."""
+    if not is_list_of_states(state):
+        return [state]
+    return [state[name] for name in sorted(state, key=int)]
 
 
 def generation(optimizer: Mapping[str, Any]) -> str:
     """The layout of an optimizer in words: the last release of Flax that wrote it."""
     target, state = optimizer["target"], optimizer["state"]
-    listed = is_list_of_states(state)
-    states = list(states_of_list(state)) if listed else [state]
-    entries = [one_state.get("param_states") for one_state in states]
-    if any(type(one_state["step"]) is int for one_state in states):
+    if any(type(each["step"]) is int for each in states_of(state)):
         last = "0.2.2"
-    elif listed:
+    elif is_list_of_states(state):
         last = "0.3.2"
-    elif _any(target, _is_numbered):
+    elif any(map(_is_numbered, mappings_in(target))):
         last = "0.3.4"
-    elif _any(entries, lambda node: set(node) == WEIGHT_NORM_ENTRIES[1]):
+    elif any(set(node) == WEIGHT_NORM_ENTRIES[1] for node in mappings_in(state)):
         last = "0.3.6"
     else:
         return "legacy, as Flax 0.5.3 wrote it"
@@ -71,11 +70,3 @@ def generation(optimizer: Mapping[str, Any]) -> str:
 
 def _is_numbered(node: Mapping[str, Any]) -> bool:
     return set(node) == {"name", "fields", "values"} and isinstance(node["name"], str)
-
-
-def _any(tree: Any, test: Any) -> bool:
-    if isinstance(tree, list):
-        return any(_any(child, test) for child in tree)
-    if not isinstance(tree, Mapping):
-        return False
-    return bool(test(tree)) or any(_any(child, test) for child in tree.values())

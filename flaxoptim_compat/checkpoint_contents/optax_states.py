@@ -13,7 +13,7 @@ from flaxoptim_compat.checkpoint_contents.fields import (
     OptimizerKind,
 )
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
-from flaxoptim_compat.checkpoint_files.trees import TreePath
+from flaxoptim_compat.checkpoint_files.trees import TreePath, mappings_in
 
 _FACTORS = {"direction", "scale"}
 _INJECTED = {"count", "hyperparams", "inner_state"}
@@ -140,10 +140,5 @@ def may_be_frozen_or_not(opt_state: Any, kinds: Collection[OptimizerKind | None]
     if parts and all(moments(part["inner_state"]) for part in parts):
         # A state of to_train_state, and no part of it is GradientDescent.
         return False
-    return None in kinds or (not moments(opt_state) and _is_masked(opt_state))
-
-
-def _is_masked(node: Any) -> bool:
-    if not isinstance(node, Mapping):
-        return False
-    return set(node) == {"inner_state"} or any(map(_is_masked, node.values()))
+    is_masked = any(set(node) == {"inner_state"} for node in mappings_in(opt_state))
+    return None in kinds or (is_masked and not moments(opt_state))

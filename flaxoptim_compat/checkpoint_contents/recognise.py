@@ -14,7 +14,7 @@ from flaxoptim_compat.checkpoint_contents.legacy import (
     generation,
     is_list_of_states,
     kind_of_entry,
-    states_of_list,
+    states_of,
 )
 from flaxoptim_compat.checkpoint_contents.optax_states import (
     injected,
@@ -105,10 +105,7 @@ class FoundOptimizer:
     def _stored_step(self) -> Any:
         if self.form != "legacy":
             return self.node.get("step")
-        state = self.node["state"]
-        if is_list_of_states(state):
-            state = next(iter(states_of_list(state)))
-        return state["step"]
+        return states_of(self.node["state"])[0]["step"]
 
     def check_step(self) -> None:
         """Refuse a step that no training reaches, such as NaN.
@@ -171,24 +168,20 @@ def _is_legacy(node: Mapping[str, Any]) -> bool:
 
 def _legacy(node: Mapping[str, Any], path: TreePath) -> FoundOptimizer:
     target, state = node["target"], node["state"]
+    found = list(parameters_of(target))
     listed = is_list_of_states(state)
     if listed:
-        entries = [
-            entry for each in states_of_list(state) for entry in each["param_states"].values()
-        ]
+        entries = [entry for each in states_of(state) for entry in each["param_states"].values()]
     elif "param_states" in state:
-        entries = [at(state["param_states"], where) for where, _ in parameters_of(target)]
+        entries = [at(state["param_states"], where) for where, _ in found]
     else:
-        entries = [{} for _ in parameters_of(target)]
+        entries = [{} for _ in found]
     kinds = [kind_of_entry(entry) for entry in entries]
     # A list of states does not tell which parameter an entry belongs to.
-    known_kinds = [None] * len(entries) if listed else kinds
-    parameters = [
-        Parameter(where, value, known_kinds[index] if index < len(known_kinds) else None)
-        for index, (where, value) in enumerate(parameters_of(target))
-    ]
+    owners = [None] * len(found) if listed else kinds
+    parameters = tuple(Parameter(*each, kind) for each, kind in zip(found, owners, strict=True))
     return FoundOptimizer(
-        path, "legacy", node, tuple(parameters), _each_once(kinds), generation(node), listed
+        path, "legacy", node, parameters, _each_once(kinds), generation(node), listed
     )
 
 
@@ -233,8 +226,8 @@ def _each_once(kinds: list[OptimizerKind | None]) -> tuple[OptimizerKind, ...]:
     return tuple(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
-def parameters_of(tree: Any, path: TreePath = ()) -> Iterator[tuple[TreePath, Any]]:
+def parameters_of(tree: Any) -> Iterator[tuple[TreePath, Any]]:
     """The arrays and numbers of a tree with their paths."""
-    for where, leaf in leaves_of(tree, path):
+    for where, leaf in leaves_of(tree):
         if isinstance(leaf, StoredArray | int | float | complex):
             yield where, leaf

@@ -38,6 +38,14 @@ def leaves_of(
             yield inner, child
 
 
+def mappings_in(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """All mappings in a tree, each before those inside it."""
+    if isinstance(tree, Mapping):
+        yield tree
+        for child in tree.values():
+            yield from mappings_in(child)
+
+
 def arrays(tree: Tree) -> Iterator[StoredArray]:
     """All arrays of a tree."""
     return (leaf for _, leaf in leaves_of(tree) if isinstance(leaf, StoredArray))
