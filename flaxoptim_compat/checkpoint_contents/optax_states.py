@@ -13,9 +13,9 @@ from flaxoptim_compat.checkpoint_contents.fields import (
     OptimizerKind,
 )
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
-from flaxoptim_compat.checkpoint_files.trees import TreePath, mappings_in
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at, leaves_of, mappings_in
 
-_FACTORS = {"direction", "scale"}
+_FACTORS = ("direction", "scale")
 _INJECTED = {"count", "hyperparams", "inner_state"}
 
 
@@ -26,41 +26,49 @@ class Moments:
     Args:
       path: the path of the named tuple in the optax state.
       node: its fields by name.
-      fields: the names of the fields that are trees like the parameters.
+      trees: the paths in it of trees like the parameters, each with the path of the same values in
+        the legacy state of a parameter.
       weight_norm: whether it is inside ``weight_norm``, and has directions and scales.
     """
 
     path: TreePath
     node: Mapping[str, Any]
-    fields: tuple[str, ...]
+    trees: Mapping[TreePath, TreePath]
     weight_norm: bool
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields with trees like the parameters."""
+        return tuple(dict.fromkeys(field for field, *_ in self.trees))
 
     def covers(self, parameter: TreePath) -> bool:
         """True if the moments have values for this parameter."""
-        tree = self.node[self.fields[0]]
-        if self.weight_norm and frozenset(self.node) != WEIGHT_NORM_STATE:
-            trees = [self.node[field] for field in self.fields]
-            if not all(isinstance(each, Mapping) and set(each) >= _FACTORS for each in trees):
-                return False
-            tree = tree["direction"]
-        for name in parameter:
-            if not isinstance(tree, Mapping) or name not in tree:
-                return False
-            tree = tree[name]
+        value = at(self.node, (*next(iter(self.trees)), *parameter))
         # In place of a masked parameter there is an empty named tuple, or None in orbax.
-        if tree is None or (self.fields == ("param_states",) and not tree):
-            return False
-        return not isinstance(tree, Mapping) or self.fields == ("param_states",)
+        if isinstance(value, Mapping):
+            return self.fields == ("param_states",) and len(value) > 0
+        return value is not None
 
     def holds_anything(self) -> bool:
         """True if the moments have values for any parameter."""
-        return any(_has_arrays(self.node[field]) for field in self.fields)
+        values = (leaf for field in self.fields for _, leaf in leaves_of(self.node[field]))
+        return any(value is not None for value in values)
 
 
-def _has_arrays(tree: Any) -> bool:
-    if isinstance(tree, Mapping):
-        return any(map(_has_arrays, tree.values()))
-    return tree is not None
+def _trees(names: frozenset[str], weight_norm: bool) -> dict[TreePath, TreePath]:
+    """The trees of moments, from the names of the fields."""
+    if names == WEIGHT_NORM_STATE:
+        return {(factor,): (factor,) for factor in _FACTORS}
+    fields: dict[TreePath, TreePath] = {
+        (field,): (legacy,) if legacy else () for field, legacy in OPTAX_STATES[names].items()
+    }
+    if not weight_norm:
+        return fields
+    return {
+        (*field, factor): (f"{factor}_state", *legacy)
+        for field, legacy in fields.items()
+        for factor in _FACTORS
+    }
 
 
 def moments(opt_state: Any) -> list[Moments]:
@@ -81,14 +89,12 @@ def _walk(node: Any, path: TreePath, weight_norm: bool) -> Iterator[Moments | Tr
     if not isinstance(node, Mapping):
         return
     names = frozenset(node)
-    if names == WEIGHT_NORM_STATE:
-        yield Moments(path, node, ("direction", "scale"), True)
-        yield from _walk(node["inner_state"], (*path, "inner_state"), True)
-    elif names in OPTAX_STATES:
-        yield Moments(path, node, tuple(OPTAX_STATES[names]), weight_norm)
-    elif names >= _INJECTED:
+    weight_norm = weight_norm or names == WEIGHT_NORM_STATE
+    if names == WEIGHT_NORM_STATE or names in OPTAX_STATES:
+        yield Moments(path, node, _trees(names, weight_norm), weight_norm)
+    if names == WEIGHT_NORM_STATE or names >= _INJECTED:
         yield from _walk(node["inner_state"], (*path, "inner_state"), weight_norm)
-    else:
+    elif names not in OPTAX_STATES:
         for name, child in node.items():
             yield from _walk(child, (*path, name), weight_norm)
 
@@ -122,7 +128,7 @@ def with_inner_states(opt_state: Any) -> Any:
     # Moments have trees like the parameters below them, whose names may be anything.
     if names in OPTAX_STATES or names == WEIGHT_NORM_STATE:
         return opt_state
-    if names == _FACTORS:
+    if names == {*_FACTORS}:
         return {**opt_state, "inner_state": {}}
     children = {name: with_inner_states(child) for name, child in opt_state.items()}
     is_injected = {"count", "hyperparams"} <= set(children)

@@ -32,7 +32,7 @@ from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_opt_state import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.checkpoint_files.trees import TreePath, at, leaves_of, with_children
+from flaxoptim_compat.checkpoint_files.trees import at, leaves_of, replaced
 from flaxoptim_compat.versions.of_jax import enable_x64
 
 FORMS: dict[OptimizerForm, str] = {
@@ -112,7 +112,9 @@ def convert(tree: Any, settings: ConversionSettings) -> tuple[Any, list[Converte
         if optimizer.place in shapes:
             new, reshaping = _reshaped(optimizer, new, shapes[optimizer.place])
             tree = reshaping.copies(tree, inside)
-        tree = _replaced(tree, optimizer, new, optimizer.path)
+        node = at(tree, optimizer.path)
+        beside = {key: node[key] for key in node if key not in optimizer.entries}
+        tree = replaced(tree, optimizer.path, {**new, **beside})
         converted.append(Converted(optimizer, choice, reshaping))
     return tree, converted
 
@@ -284,12 +286,3 @@ def _refuse_unused_name(name: str | None, without: list[FoundOptimizer]) -> None
             f" {', '.join(sorted(fitting)) or 'no optimizer of flax.optim'}. Name another"
             " optimizer, or leave out --optimizer."
         )
-
-
-def _replaced(tree: Any, optimizer: FoundOptimizer, new: Mapping[str, Any], path: TreePath) -> Any:
-    """The tree with the entries of one optimizer replaced; all other entries stay."""
-    if path:
-        name, *rest = path
-        changed = _replaced(tree[name], optimizer, new, tuple(rest))
-        return with_children(tree, {**tree, name: changed})
-    return {**new, **{key: tree[key] for key in tree if key not in optimizer.entries}}

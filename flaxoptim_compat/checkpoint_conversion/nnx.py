@@ -14,8 +14,7 @@ import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.bridge.pairing import Paths, renamed
-from flaxoptim_compat.checkpoint_contents.fields import WEIGHT_NORM_STATE
-from flaxoptim_compat.checkpoint_contents.optax_states import Moments, injected, moments
+from flaxoptim_compat.checkpoint_contents.optax_states import injected, moments
 from flaxoptim_compat.checkpoint_contents.recognise import (
     FoundOptimizer,
     find_optimizers,
@@ -29,7 +28,7 @@ from flaxoptim_compat.checkpoint_conversion.states import (
     with_empty_entries,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.checkpoint_files.trees import TreePath, at
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at, replaced
 
 
 def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str, Any]:
@@ -97,32 +96,12 @@ def _renamed(params: Any, opt_state: Any, paths: Paths | None) -> tuple[Any, Any
     old = [path for path, _ in parameters_of(params)]
     new = [tuple(path.split("/")) for path in renamed(map("/".join, old), paths)]
     places = dict(zip(old, new, strict=True))
-    by_path = {each.path: each for each in moments(opt_state)}
-    return _moved(params, places), _with_moments(opt_state, (), by_path, places)
-
-
-def _with_moments(
-    node: Any,
-    path: TreePath,
-    by_path: Mapping[TreePath, Moments],
-    places: Mapping[TreePath, TreePath],
-) -> Any:
-    """The optax state with the paths of parameters renamed in its moments."""
-    if not isinstance(node, Mapping):
-        return node
-    own = by_path.get(path)
-    fields = () if own is None else own.fields
-    # Inside weight_norm there is a tree of directions, and one of scales.
-    nested = own is not None and own.weight_norm and frozenset(node) != WEIGHT_NORM_STATE
-    children: dict[str, Any] = {}
-    for name, child in node.items():
-        if name not in fields:
-            children[name] = _with_moments(child, (*path, name), by_path, places)
-        elif nested and isinstance(child, Mapping):
-            children[name] = {factor: _moved(tree, places) for factor, tree in child.items()}
-        else:
-            children[name] = _moved(child, places)
-    return children
+    for each in moments(opt_state):
+        for tree in each.trees:
+            path = (*each.path, *tree)
+            if isinstance(values := at(opt_state, path), Mapping):
+                opt_state = replaced(opt_state, path, _moved(values, places))
+    return _moved(params, places), opt_state
 
 
 def _moved(tree: Any, places: Mapping[TreePath, TreePath]) -> dict[str, Any]:

@@ -10,14 +10,14 @@ import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.bridge.definition import Assignment
-from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES, WEIGHT_NORM_STATE
+from flaxoptim_compat.checkpoint_contents.fields import WEIGHT_NORM_STATE
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, left_over, moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, number
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_conversion.stored_trees import plain, small_array
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, is_index
-from flaxoptim_compat.checkpoint_files.trees import TreePath, at
+from flaxoptim_compat.checkpoint_files.trees import TreePath, at, replaced
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
@@ -80,38 +80,23 @@ def _refuse_other_moments(
 
 
 def _with_moments(entry: Any, own_moments: Sequence[Moments], path: TreePath) -> Any:
-    """The state dict of a parameter with its moments, each in the field that the table names."""
-    entry = dict(entry)
+    """The state dict of a parameter with its moments, each in its place in the legacy state."""
     # A bias has an empty tuple as its scale; orbax before 0.7 writes None for an empty tuple.
     is_bias = isinstance(entry.get("scale"), Mapping)
-    factors = ["direction"] if is_bias else ["direction", "scale"]
     for each in own_moments:
-        names = frozenset(each.node)
-        if names == WEIGHT_NORM_STATE:
-            entry |= {factor: _moment(each.node[factor], path) for factor in factors}
-            if is_bias:
-                entry["scale"] = at(each.node["scale"], path) or {}
-            continue
-        for field, legacy in OPTAX_STATES[names].items():
-            if each.weight_norm:
-                for factor in factors:
-                    value = _moment(each.node[field][factor], path)
-                    state = f"{factor}_state"
-                    entry[state] = {**entry[state], legacy: value}
-            elif legacy:
-                entry[legacy] = _moment(each.node[field], path)
-            else:
-                entry = _moment(each.node[field], path)
+        for tree, legacy in each.trees.items():
+            value = at(each.node, (*tree, *path))
+            if is_bias and legacy == ("scale",):
+                value = value or {}
+            elif is_bias and tree[-1] == "scale":
+                continue
+            elif value is None:
+                raise CheckpointError(
+                    f"a moment of the parameter {'/'.join(path)} is missing. Use a complete"
+                    " checkpoint."
+                )
+            entry = replaced(entry, legacy, value)
     return entry
-
-
-def _moment(tree: Any, path: TreePath) -> Any:
-    value = at(tree, path)
-    if value is None:
-        raise CheckpointError(
-            f"a moment of the parameter {'/'.join(path)} is missing. Use a complete checkpoint."
-        )
-    return value
 
 
 def _step(optimizer: FoundOptimizer, used: Sequence[Moments]) -> Any:

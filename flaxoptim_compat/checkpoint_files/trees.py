@@ -80,6 +80,14 @@ def mapped(tree: Any, change: Callable[[TreePath, Any], Any], path: TreePath = (
     )
 
 
+def replaced(tree: Any, path: Sequence[str], new: Any) -> Any:
+    """The tree with another entry at a path."""
+    if not path:
+        return new
+    name, *rest = path
+    return with_children(tree, {**tree, name: replaced(tree[name], rest, new)})
+
+
 def with_children(tree: Mapping[str, Any], children: Mapping[str, Any]) -> Mapping[str, Any]:
     """The children as a mapping of the same kind as the tree, such as a ``StoredList``."""
     return StoredList([*children.values()]) if isinstance(tree, StoredList) else children
