@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from flaxoptim_compat.checkpoint_conversion.choice import (
     from_fields,
     without_definition,
 )
-from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
+from flaxoptim_compat.checkpoint_conversion.like import Reshaping, shapes_by_place
 from flaxoptim_compat.checkpoint_conversion.nnx import as_train_state, nnx_entries, with_empty_parts
 from flaxoptim_compat.checkpoint_conversion.stored_trees import as_written, plain
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
@@ -104,14 +104,16 @@ def convert(tree: Any, settings: ConversionSettings) -> tuple[Any, list[Converte
     inside = {(*each.path, entry) for each in optimizers for entry in each.entries}
     converted = []
     for optimizer in to_convert:
-        if optimizer.form == to:
-            new, choice = _unchanged(at(tree, optimizer.path), optimizer)
-        else:
-            new, choice = _converted(optimizer, settings, by_path.get(optimizer.place))
         reshaping = None
-        if optimizer.place in shapes:
-            new, reshaping = _reshaped(optimizer, new, shapes[optimizer.place])
-            tree = reshaping.copies(tree, inside)
+        definition = by_path.get(optimizer.place)
+        with _errors_of(optimizer, definition):
+            if optimizer.form == to:
+                new, choice = _unchanged(at(tree, optimizer.path), optimizer)
+            else:
+                new, choice = _converted(optimizer, settings, definition)
+            if optimizer.place in shapes:
+                reshaping = Reshaping(new, shapes[optimizer.place])
+                new, tree = reshaping.optimizer(), reshaping.copies(tree, inside)
         node = at(tree, optimizer.path)
         beside = {key: node[key] for key in node if key not in optimizer.entries}
         tree = replaced(tree, optimizer.path, {**new, **beside})
@@ -127,26 +129,10 @@ def _unchanged(node: Mapping[str, Any], optimizer: FoundOptimizer) -> tuple[Any,
     return entries, without_definition(optimizer)
 
 
-def _reshaped(
-    optimizer: FoundOptimizer, entries: Mapping[str, Any], like: Shapes
-) -> tuple[Any, Reshaping]:
+@contextlib.contextmanager
+def _errors_of(optimizer: FoundOptimizer, definition: Any) -> Iterator[None]:
     try:
-        reshaping = Reshaping(entries, like)
-        return reshaping.optimizer(), reshaping
-    except CheckpointError as error:
-        raise CheckpointError(
-            f"Cannot convert the optimizer at {optimizer.place}: {error}"
-        ) from None
-
-
-def _converted(
-    optimizer: FoundOptimizer, settings: ConversionSettings, definition: Any
-) -> tuple[Any, Choice]:
-    try:
-        optimizer = _with_named_fields(optimizer)
-        with _precision_of(optimizer):
-            _refuse_no_arrays(optimizer)
-            return _entries(optimizer, settings, definition)
+        yield
     except ValueError as error:
         # The bridge's message is about restoring an optimizer in a program.
         reason = str(error).removeprefix("Cannot restore the optimizer: ")
@@ -164,30 +150,34 @@ def _converted(
         ) from error
 
 
+def _converted(
+    optimizer: FoundOptimizer, settings: ConversionSettings, definition: Any
+) -> tuple[Any, Choice]:
+    """The entries of an optimizer in another form."""
+    optimizer = _with_named_fields(optimizer)
+    with _precision_of(optimizer):
+        _refuse_no_arrays(optimizer)
+        if optimizer.form == "nnx":
+            optimizer = as_train_state(optimizer, settings.paths)
+        if settings.to != "nnx":
+            return _moved(optimizer, settings, definition)
+        if optimizer.form == "legacy":
+            train_state, choice = _moved(optimizer, settings, definition)
+        elif definition is not None:
+            raise CheckpointError(
+                "the optimizer is in optax already and needs no definition. Leave out --definition."
+            )
+        else:
+            train_state, choice = optimizer.node, without_definition(optimizer)
+        return as_written(nnx_entries(train_state, settings.paths)), choice
+
+
 def _precision_of(optimizer: FoundOptimizer) -> contextlib.AbstractContextManager[None]:
     """A block in which jax keeps 64 bits, if a parameter has 64 bits, as in its program."""
     dtypes = [getattr(each.value, "dtype", None) for each in optimizer.parameters]
     if any(dtype in (np.float64, np.complex128) for dtype in dtypes):
         return enable_x64(True)
     return contextlib.nullcontext()
-
-
-def _entries(
-    optimizer: FoundOptimizer, settings: ConversionSettings, definition: Any
-) -> tuple[Any, Choice]:
-    if optimizer.form == "nnx":
-        optimizer = as_train_state(optimizer, settings.paths)
-    if settings.to != "nnx":
-        return _moved(optimizer, settings, definition)
-    if optimizer.form == "legacy":
-        train_state, choice = _moved(optimizer, settings, definition)
-    elif definition is not None:
-        raise CheckpointError(
-            "the optimizer is in optax already and needs no definition. Leave out --definition."
-        )
-    else:
-        train_state, choice = optimizer.node, without_definition(optimizer)
-    return as_written(nnx_entries(train_state, settings.paths)), choice
 
 
 def _moved(
