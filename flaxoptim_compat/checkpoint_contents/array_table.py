@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
-from flaxoptim_compat.checkpoint_files.trees import TreePath
 from flaxoptim_compat.columns import in_columns
 
 Item = TypeVar("Item")
@@ -37,11 +36,6 @@ def value_text(value: Any) -> str:
     # Cut first, because a text may be as large as the file.
     short = value[:_LONGEST_TEXT] if isinstance(value, str | bytes) else value
     return shortened(repr(short), _LONGEST_TEXT)
-
-
-def name_text(path: TreePath) -> str:
-    """The names that lead to an entry, cut to the length of a line."""
-    return shortened("/".join(path)) or "(the whole file)"
 
 
 def shortened(text: str, length: int = _LONGEST_NAME) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flaxoptim_compat.checkpoint_contents.array_table import (
-    name_text,
     shortened,
     size_text,
     table,
@@ -46,11 +46,10 @@ def summary(checkpoint: Checkpoint) -> str:
 
 def _heading(checkpoint: Checkpoint, optimizer: Sequence[FoundOptimizer]) -> str:
     steps = checkpoint.directory_of_steps
-    leaves = [leaf for _, leaf in leaves_of(checkpoint.tree)]
-    size = sum(leaf.nbytes for leaf in leaves if isinstance(leaf, StoredArray))
+    size, count = size_of(checkpoint.tree), sum(1 for _ in leaves_of(checkpoint.tree))
     lines = [
         f"{one_line(checkpoint.path)}: {checkpoint.format}, {size_text(size)} in"
-        f" {_count(len(leaves), 'entry', 'entries')}"
+        f" {_count(count, 'entry', 'entries')}"
     ]
     if len(steps) > 1:
         others = ", ".join(f"{each.step:g}" for each in steps)
@@ -89,9 +88,10 @@ def _optimizer(optimizer: FoundOptimizer) -> str:
         kind = without_kind if parameter.kind is None else str(parameter.kind)
         return (*_row(parameter.path, parameter.value), *([kind] if len(owners) > 1 else []))
 
-    arrays = [each.value for each in optimizer.parameters]
-    size = sum(each.nbytes for each in arrays if isinstance(each, StoredArray))
-    total = f"{_count(len(arrays), 'parameter')}, {_numbers(arrays):,} numbers, {size_text(size)}"
+    count = _count(len(optimizer.parameters), "parameter")
+    numbers = sum(math.prod(_shape(each.value)) for each in optimizer.parameters)
+    size = size_of(optimizer.node[optimizer.entry_of_parameters])
+    total = f"{count}, {numbers:,} numbers, {size_text(size)}"
     return "\n".join(
         [*lines, "", table(names, optimizer.parameters, row), f"  {total}", *_old_shapes(optimizer)]
     )
@@ -109,13 +109,13 @@ def _old_shapes(optimizer: FoundOptimizer) -> Iterator[str]:
         for name in layer
     ]
     # Copies for devices have one more axis before the axes of each array.
-    first = {getattr(each.value, "shape", ())[:1] for each in optimizer.parameters}
+    first = {_shape(each.value)[:1] for each in optimizer.parameters}
     if old and first != {(1,)}:
         yield _OLD_SHAPES.format(_count(len(old), "parameter"), old[0])
 
 
 def _has_ones_before(value: Any) -> bool:
-    shape = getattr(value, "shape", ())
+    shape = _shape(value)
     return len(shape) > 1 and {*shape[:-1]} == {1}
 
 
@@ -147,18 +147,15 @@ def _moments(optimizer: FoundOptimizer) -> str:
 
 
 def _row(path: TreePath, leaf: Any) -> tuple[str, ...]:
-    name = name_text(path)
+    name = shortened("/".join(path)) or "(the whole file)"
     if isinstance(leaf, StoredArray):
         shape = "×".join(map(str, leaf.shape)) or "scalar"
         return name, shape, leaf.dtype.name, size_text(leaf.nbytes)
     return name, value_text(leaf), type(leaf).__name__, ""
 
 
-def _numbers(arrays: Sequence[Any]) -> int:
-    return sum(
-        each.nbytes // max(each.dtype.itemsize, 1) if isinstance(each, StoredArray) else 1
-        for each in arrays
-    )
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, StoredArray) else ()
 
 
 def _count(number: int, singular: str, plural: str = "") -> str:
