@@ -22,9 +22,9 @@ import numpy as np
 import numpy.lib.format as npy
 
 from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
-from flaxoptim_compat.checkpoint_files.plain_files import open_plain
+from flaxoptim_compat.checkpoint_files.plain_files import cannot_read, open_plain
 from flaxoptim_compat.checkpoint_files.promised import refuse_unaccounted
-from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, too_large
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, too_large
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
 from flaxoptim_compat.checkpoint_files.trees import nested
 from flaxoptim_compat.versions.of_python import warnings_ignored

@@ -7,17 +7,20 @@ import dataclasses
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from flaxoptim_compat.checkpoint_files.flax_directory import StepCheckpoint, is_step, steps_in
-from flaxoptim_compat.checkpoint_files.plain_files import is_no_directory
+from flaxoptim_compat.checkpoint_files.plain_files import cannot_read, is_no_directory
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, Tree
+from flaxoptim_compat.checkpoint_files.trees import leaves_of, mapped
 
 Format = Literal["msgpack", "npz", "orbax"]
 _ORBAX_FILES = ("_METADATA", "checkpoint", "manifest.ocdbt")
 # The names of the state among several items, in orbax's CheckpointManager and in programs with it.
 _ORBAX_ITEMS = ("default", "state", "train_state")
 _ZIP = b"PK"
+# What flax.training.checkpoints writes in place of an array of several processes.
+_PLACEHOLDER = "//GDAPlaceholder:"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,7 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Iterator[Checkpoint]:
     try:
         file, steps = _file_and_steps(Path(path))
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise cannot_read(path, error) from error
     with contextlib.ExitStack() as stack:
         format_, tree = _opened(file, stack)
         yield Checkpoint(file, format_, tree, steps)
@@ -111,9 +114,27 @@ def _opened(path: Path, stack: contextlib.ExitStack) -> tuple[Format, Tree]:
 
         return "npz", stack.enter_context(open_npz(path))
     from flaxoptim_compat.checkpoint_files.msgpack_reading import read_msgpack
-    from flaxoptim_compat.checkpoint_files.multiprocess import with_arrays_beside
 
-    return "msgpack", with_arrays_beside(read_msgpack(source), path)
+    return "msgpack", _with_arrays_beside(read_msgpack(source), path)
+
+
+def _with_arrays_beside(tree: Tree, path: Path) -> Tree:
+    """The tree with the arrays of several processes, which are in a directory beside its file."""
+    places = [_place(leaf) for _, leaf in leaves_of(tree) if _place(leaf)]
+    if not places:
+        return tree
+    from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
+
+    directory = path.with_name(f"{path.name}_gda")
+    arrays = zarr_arrays(directory, places, driver="zarr", may_lack_values=True)
+    whole: Tree = mapped(tree, lambda _, leaf: arrays[place] if (place := _place(leaf)) else leaf)
+    return whole
+
+
+def _place(leaf: Any) -> str:
+    """The place of the array that a text stands for; "" for any other leaf."""
+    is_placeholder = isinstance(leaf, str) and leaf.startswith(_PLACEHOLDER)
+    return leaf.removeprefix(_PLACEHOLDER) if is_placeholder else ""
 
 
 def _is_orbax(directory: Path) -> bool:

@@ -80,3 +80,8 @@ def refuse_special(path: Path, mode: int) -> None:
             f"{path} is {'a directory' if stat.S_ISDIR(mode) else 'a pipe, a device or a socket'},"
             " and a checkpoint may hold plain files only. Use another copy of the checkpoint."
         )
+
+
+def cannot_read(path: str | os.PathLike[str], error: OSError) -> CheckpointError:
+    """The CheckpointError for an OSError."""
+    return CheckpointError(f"{path} cannot be read: {error.strerror or error}.")

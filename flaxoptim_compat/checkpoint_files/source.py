@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.checkpoint_files.plain_files import open_plain
+from flaxoptim_compat.checkpoint_files.plain_files import cannot_read, open_plain
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 COPY_AGAIN = (
@@ -125,8 +125,3 @@ def too_large(path: Path, size: int) -> CheckpointError:
         f"{path} has an array of {size:,} bytes, which is more than the free memory. Read the"
         " checkpoint on a larger machine."
     )
-
-
-def cannot_read(path: Path, error: OSError) -> CheckpointError:
-    """The CheckpointError for an OSError."""
-    return CheckpointError(f"{path} cannot be read: {error.strerror or error}.")

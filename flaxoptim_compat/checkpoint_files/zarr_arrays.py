@@ -17,9 +17,9 @@ import numpy as np
 from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
 from flaxoptim_compat.checkpoint_files.ocdbt_nodes import size_of_index
 from flaxoptim_compat.checkpoint_files.orbax_names import MANIFEST, is_inside
-from flaxoptim_compat.checkpoint_files.plain_files import size_of_plain_files
+from flaxoptim_compat.checkpoint_files.plain_files import cannot_read, size_of_plain_files
 from flaxoptim_compat.checkpoint_files.promised import most_accounted_for, refuse_unaccounted
-from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 # The names of zarr's files with values.
