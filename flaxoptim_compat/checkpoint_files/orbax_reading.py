@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from flaxoptim_compat.checkpoint_files import orbax_names
 from flaxoptim_compat.checkpoint_files.msgpack_reading import read_msgpack
@@ -28,20 +28,20 @@ _TENSORSTORE_SPEC = frozenset(["driver", "kvstore", "metadata"])
 _PYTHON_SCALARS = ("int64", "float64", "bool", "complex128")
 
 
-class _StoredLeaf(NamedTuple):
-    """A leaf, as described in the metadata.
+class _ArrayAt(NamedTuple):
+    """The place of an array in the directory.
 
     Args:
-      names: the names that lead to the leaf.
-      kind: the type of the leaf in orbax.
-      array: the place of its array; "" without an array.
-      value: the value of a leaf without an array.
+      place: the name of its folder or of its entries in the database.
+      is_scalar: whether it was saved from a number.
     """
 
-    names: tuple[str, ...]
-    kind: str
-    array: str = ""
-    value: Tree = None
+    place: str
+    is_scalar: bool = False
+
+
+# The names that lead to a leaf, and its value or the place of its array.
+_Leaf: TypeAlias = "tuple[tuple[str, ...], Tree | _ArrayAt]"
 
 
 @contextlib.contextmanager
@@ -68,16 +68,20 @@ def read_orbax(directory: Path) -> Iterator[Tree]:
                 f"{directory} has arrays of orbax, but no {orbax_names.METADATA} that names them."
                 + COPY_AGAIN
             )
-        wanted = [leaf.array for leaf in leaves if leaf.array]
         arrays = zarr_arrays(
             directory,
-            wanted,
+            [leaf.place for _, leaf in leaves if isinstance(leaf, _ArrayAt)],
             driver="zarr3" if metadata.get("use_zarr3") else "zarr",
             may_lack_values=not metadata.get("store_array_data_equal_to_fill_value"),
         )
-        yield nested(
-            ((leaf.names, _value(leaf, arrays)) for leaf in _without_parents(leaves)), directory
-        )
+        # Orbax also has empty leaves for some entries with descendants.
+        parents = {names[:depth] for names, _ in leaves for depth in range(len(names))}
+        entries = [
+            (names, _value(leaf, arrays))
+            for names, leaf in leaves
+            if isinstance(leaf, _ArrayAt) or names not in parents
+        ]
+        yield nested(entries, directory)
 
 
 def _json_in(path: Path) -> dict[str, Any]:
@@ -101,35 +105,37 @@ def _damaged(path: Path, problem: str) -> CheckpointError:
     return CheckpointError(f"{path} is damaged: {problem}.{COPY_AGAIN}")
 
 
-def _leaves(directory: Path, metadata: dict[str, Any], aggregate: Tree) -> Iterator[_StoredLeaf]:
+def _leaves(directory: Path, metadata: dict[str, Any], aggregate: Tree) -> Iterator[_Leaf]:
     strings = _json_in(directory / orbax_names.STRINGS)
     try:
         for entry in metadata["tree_metadata"].values():
             names = tuple(str(key["key"]) for key in entry["key_metadata"])
             kind = entry["value_metadata"]["value_type"]
             if kind == orbax_names.TEXT:
-                yield _StoredLeaf(names, kind, value=str(strings[".".join(names)]))
-            elif kind == orbax_names.NONE or kind in orbax_names.EMPTY:
-                yield _StoredLeaf(names, kind)
+                yield names, str(strings[".".join(names)])
+            elif kind == orbax_names.NONE or not names:
+                yield names, None
+            elif kind in orbax_names.EMPTY:
+                yield names, {}
             elif entry["value_metadata"].get("skip_deserialize"):
                 if (value := at(aggregate, names)) is None:
                     raise KeyError(".".join(names))
-                yield _StoredLeaf(names, kind, value=value)
+                yield names, value
             else:
-                yield _StoredLeaf(names, kind, array=".".join(names))
+                yield names, _ArrayAt(".".join(names), kind == orbax_names.SCALAR)
     except (KeyError, TypeError, AttributeError) as error:
         problem = f"an entry is not as orbax writes them ({type(error).__name__}: {error})"
         raise _damaged(directory / orbax_names.METADATA, problem) from error
 
 
-def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_StoredLeaf]:
+def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_Leaf]:
     if (place := _place_of_array(tree)) is not None:
-        yield _StoredLeaf(names, orbax_names.ARRAY, array=place)
+        yield names, _ArrayAt(place)
     elif isinstance(tree, Mapping) and tree:
         for name, child in tree.items():
             yield from _leaves_of_aggregate(child, (*names, name))
     else:
-        yield _StoredLeaf(names, "", value=tree)
+        yield names, tree
 
 
 def _place_of_array(leaf: Tree) -> str | None:
@@ -145,19 +151,11 @@ def _place_of_array(leaf: Tree) -> str | None:
     return place.rstrip("/") if isinstance(place, str) else None
 
 
-def _without_parents(leaves: Sequence[_StoredLeaf]) -> Iterator[_StoredLeaf]:
-    """All leaves except the empty ones for which orbax also has descendants."""
-    parents = {leaf.names[:depth] for leaf in leaves for depth in range(len(leaf.names))}
-    return (leaf for leaf in leaves if leaf.array or leaf.names not in parents)
-
-
-def _value(leaf: _StoredLeaf, arrays: Mapping[str, StoredArray]) -> Tree:
-    if leaf.kind in orbax_names.EMPTY:
-        return {}
-    if not leaf.array:
-        return leaf.value
-    array = arrays[leaf.array]
-    if leaf.kind != orbax_names.SCALAR or array.shape:
+def _value(leaf: Tree | _ArrayAt, arrays: Mapping[str, StoredArray]) -> Tree:
+    if not isinstance(leaf, _ArrayAt):
+        return leaf
+    array = arrays[leaf.place]
+    if not leaf.is_scalar or array.shape:
         return array
     if array.dtype.name in _PYTHON_SCALARS:
         value: Tree = array.read().item()

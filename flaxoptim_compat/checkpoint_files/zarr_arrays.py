@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -28,7 +28,7 @@ _PART = re.compile(rb"(c[/.]?)?[\d/.]*")
 
 def zarr_arrays(
     directory: Path,
-    names: Iterable[str],
+    names: Collection[str],
     *,
     driver: Literal["zarr", "zarr3"],
     may_lack_values: bool,
@@ -46,7 +46,6 @@ def zarr_arrays(
     """
     import tensorstore
 
-    names = list(names)
     for name in names:
         if not is_inside(name):
             problem = f"{directory} has an array in {name!r:.200}, outside of the directory."
