@@ -36,10 +36,7 @@ _VALUES = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
 
 
 def read_msgpack(source: Source) -> Tree:
-    """The tree in a msgpack file.
-
-    Args:
-      source: the open file, from which the arrays will be read.
+    """The tree in an open msgpack file, from which the arrays will be read.
 
     Raises:
       CheckpointError: the file is no msgpack checkpoint, or damaged.
@@ -48,11 +45,7 @@ def read_msgpack(source: Source) -> Tree:
 
 
 class _Reader:
-    """The position in the file, and the names that lead to the value there.
-
-    Args:
-      source: the open file.
-    """
+    """The position in an open file, and the names that lead to the value there."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

@@ -47,9 +47,6 @@ _EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 def open_npz(path: Path) -> Iterator[Tree]:
     """The tree in an npz file, whose names are split at each slash.
 
-    Args:
-      path: the file.
-
     Raises:
       CheckpointError: the file is damaged, or holds other values than arrays of numbers.
     """

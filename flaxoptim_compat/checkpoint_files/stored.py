@@ -60,9 +60,6 @@ class StoredList(Mapping[str, "Tree"]):
     """A list in a msgpack file, as a mapping with the names '0', '1' and so on.
 
     Flax.serialization numbers lists in this way. The mapping is written as a list again.
-
-    Args:
-      items: the items of the list.
     """
 
     __slots__ = ("_items",)

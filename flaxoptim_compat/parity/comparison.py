@@ -87,14 +87,15 @@ def compare(
         report = _less_what_grew(report, run, control.tracks())
     if report.first_parting is None:
         return report
-    if not partings.parameters_part(report.tracks, allowed):
+    if not partings.parting_parameters(report.tracks, allowed):
         note = (
             f"No parameter parts within {count} steps, only moments: they are kept in another scale"
             " or with another sign, or will move the parameters later."
         )
         return dataclasses.replace(report, notes=(*report.notes, note))
     # Known causes move parameters by more than rounding does.
-    if not partings.parameters_part(report.tracks, fitting(allowed)):
+    leaves = partings.parting_parameters(report.tracks, fitting(allowed))
+    if not leaves:
         return report
     context = Context(
         params=start,
@@ -103,7 +104,7 @@ def compare(
         functions={name: each for name, each in values.items() if callable(each)},
         steps=count,
         parted=report.first_parting.step,
-        leaves=partings.parting_parameters(report.tracks, fitting(allowed)),
+        leaves=leaves,
         tolerance=fitting(allowed),
         runs=lambda first, second, until: _report(
             Lockstep((side(first), side(second)), start, source, step_overrides, until),

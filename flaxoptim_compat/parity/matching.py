@@ -41,10 +41,6 @@ class Match(NamedTuple):
 class Matching:
     """The arrays that two sides have in common, found in their carries at the start.
 
-    Args:
-      sides: the two sides.
-      start: the carries of both.
-
     Raises:
       ParityError: their parameters are not the same trees.
     """

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.findings import PARAMETER, Parting, Track
+from flaxoptim_compat.parity.findings import PARAMETER, Parting, Track, ratio
 from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
 
@@ -37,8 +37,7 @@ def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
     excess = []
     for track in tracks:
         allowed = track.allowed(tolerance)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            excess.append(np.where(track.error <= allowed, 0.0, track.error / allowed))
+        excess.append(np.where(track.error <= allowed, 0.0, ratio(track.error, allowed)))
     return excess
 
 

@@ -89,11 +89,7 @@ def parity_baseline(request: pytest.FixtureRequest) -> Baselines:
 
 
 class Baselines:
-    """The baselines of one test: call it with an optimizer.
-
-    Args:
-      request: the request of the fixture.
-    """
+    """The baselines of one test: call it with an optimizer."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._node: Any = request.node
@@ -149,11 +145,7 @@ class Baselines:
         return report
 
     def path(self, name: str | None = None) -> Path:
-        """The file of a baseline.
-
-        Args:
-          name: as for the call.
-        """
+        """The file of the baseline with this name."""
         here: Path = self._node.path
         marker = self._node.get_closest_marker(_MARKER)
         chosen = marker and (*marker.args, *marker.kwargs.values())
