@@ -89,13 +89,6 @@ class FoundOptimizer:
         """The path of the optimizer in the checkpoint, for messages."""
         return one_line("/".join(self.path)) or "the top of the checkpoint"
 
-    @property
-    def frozen(self) -> int:
-        """The number of parameters that no optimizer moves, as far as the file tells."""
-        if self.parts_unknown:
-            return 0
-        return sum(parameter.kind is None for parameter in self.parameters)
-
     @functools.cached_property
     def step(self) -> Any:
         """The number of steps done: an int, or an array for copies on devices; None if unknown."""

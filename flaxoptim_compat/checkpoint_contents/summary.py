@@ -122,9 +122,10 @@ def _has_ones_before(value: Any) -> bool:
 def _frozen(optimizer: FoundOptimizer) -> str:
     if optimizer.parts_unknown:
         return "; the file does not tell which optimizer moves which parameter"
-    if not optimizer.frozen or not optimizer.kinds:
+    frozen = sum(each.kind is None for each in optimizer.parameters)
+    if not frozen or not optimizer.kinds:
         return ""
-    return f" for a part, {_count(optimizer.frozen, 'parameter')} frozen"
+    return f" for a part, {_count(frozen, 'parameter')} frozen"
 
 
 def _step(optimizer: FoundOptimizer) -> str:
