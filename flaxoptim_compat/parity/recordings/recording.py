@@ -45,9 +45,10 @@ class Recording:
       overrides: for each hyper-parameter that was given at the updates, an array with all values.
     """
 
-    def __init__(self, path: Path, tree: Tree, files: contextlib.ExitStack) -> None:
+    def __init__(self, path: Path, tree: Tree) -> None:
         self.path = path
-        self._files = files
+        # The open file, which ``open`` hands over once all is found to be right.
+        self._files = contextlib.ExitStack()
         self._entries = _entries(tree)
         description = self._description()
         self.steps: int = _of_type(description, "steps", int)
@@ -78,7 +79,9 @@ class Recording:
             raise ParityError(f"There is no file {path}. 'parity record' makes recordings.")
         with _errors_of(path), contextlib.ExitStack() as stack:
             tree = stack.enter_context(open_npz(path))
-            return cls(path, tree, stack.pop_all())
+            recording = cls(path, tree)
+            recording._files = stack.pop_all()
+            return recording
 
     @property
     def origin(self) -> str:

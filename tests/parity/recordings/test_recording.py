@@ -212,6 +212,9 @@ def test_what_is_missing_is_named(entry: str, value: Any, said: str, path: Path)
     with pytest.raises(ParityError, match=said) as caught:
         Recording.open(path)
     assert str(path) in str(caught.value)
+    # The error still refers to what was read, and the file is closed nevertheless.
+    still_open = [os.path.realpath(each) for each in Path("/proc/self/fd").glob("*")]
+    assert os.path.realpath(path) not in still_open
 
 
 def deep(levels: int) -> Any:
