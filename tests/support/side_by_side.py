@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,7 +58,7 @@ def assert_same(ours: Any, theirs: Any, ulps: float = 0.0) -> None:
 
 def _worst(errors: Mapping[str, float]) -> dict[str, float]:
     """The few leaves with the largest errors, which are enough to see what a failure is about."""
-    return {path: errors[path] for path in sorted(errors, key=errors.__getitem__)[:-6:-1]}
+    return {path: errors[path] for path in heapq.nlargest(5, errors, key=errors.__getitem__)}
 
 
 def describe(leaf: Any) -> tuple[Any, Any]:

@@ -39,8 +39,8 @@ class ProgramFile(NamedTuple):
 class Links:
     """The files that are to be read together, since imports connect them.
 
-    A file that names nothing that is gone is read if it may get an optimizer: a file with
-    optimizers imports it, directly or through other files, or it imports such a file.
+    A file that names nothing that is gone is read if it may get an optimizer: it imports a file
+    with optimizers, directly or through other files, or such a file or its importers import it.
 
     Args:
       files: all files.

@@ -13,12 +13,13 @@ from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.migrate.program.imported_files import beginnings, joined
 
 _MODULES = ("flax", "jax", "jaxlib", "flaxoptim_compat")
-# The words of flax.optim are enough: another file of the program may have imported it.
+# Another file of the program may have imported flax.optim: these words are enough.
 _WORDS = (
     *("apply_gradient", "compute_gradient", "param_states", "optimizer_def"),
     *("OptimizerDef", "OptimizerState", "MultiOptimizer", "ModelParamTraversal", "DynamicScale"),
     *("hyper_params", "restore_state"),
 )
+# What imports may bring. The first is a word of other programs too, and tells nothing by itself.
 _OPTIM = ("optim", "flaxoptim_compat")
 _MARK = re.compile(rb"# FOC\d{3}: ")
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
@@ -66,9 +67,10 @@ def mentions_in(source: bytes) -> Mentions:
       source: the content of the file.
     """
     checkpoints = b"flax" in source and has_word(_CHECKPOINTS, source)
-    optim = has_word(_OPTIM, source) or _reads_target(source)
+    reads_target = _reads_target(source)
+    optim = reads_target or has_word(_OPTIM, source)
     optimizers = _has_word_of_optimizers(source) or (
-        checkpoints and (_reads_target(source) or bool(_ENTRY.search(source)))
+        checkpoints and (reads_target or bool(_ENTRY.search(source)))
     )
     old = optimizers or optim or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))

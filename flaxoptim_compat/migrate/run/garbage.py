@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from types import TracebackType
 
 # So many bytes of source are analysed before the garbage of their analysis is collected.
 MOST_ANALYSED = 6_000_000
@@ -21,12 +20,7 @@ class Collector:
         gc.disable()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         # The objects of the run count as old from now on, so that no collection walks them soon.
         gc.freeze()
         gc.unfreeze()

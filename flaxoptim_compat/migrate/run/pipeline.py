@@ -64,6 +64,7 @@ class _Program:
         self._reports: dict[int, FileReport] = {}
         # The files that may be in one process with an optimizer.
         self._near: frozenset[int] = frozenset()
+        self._names_flax_optim = False
 
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
@@ -76,10 +77,10 @@ class _Program:
         shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
         groups = _joined(links.groups(), shown)
         self._near = links.near | shown
-        elsewhere = any(each.names_flax_optim for each in self._examined)
+        self._names_flax_optim = any(each.names_flax_optim for each in self._examined)
         for group in groups:
             self._say(group)
-            self._analyse(group, elsewhere)
+            self._analyse(group)
         return [self._reports[number] for number in range(len(self._files))]
 
     def imported(self) -> frozenset[str]:
@@ -106,16 +107,15 @@ class _Program:
         elif examined.report is not None:
             self._reports[number] = examined.report
 
-    def _analyse(self, group: Sequence[int], elsewhere: bool) -> None:
+    def _analyse(self, group: Sequence[int]) -> None:
         size = sum(self._sizes.get(number, 0) for number in group)
         self._collector.make_room(size)
         loaded = {number: each for number in group if (each := self._loaded(number))}
         self._collector.keep(size)
-        is_near = not self._near.isdisjoint(group)
-        if len(group) == 1 and not is_near:
+        if len(group) == 1 and self._near.isdisjoint(group):
             self._reports |= {number: self._alone(each) for number, each in loaded.items()}
         elif loaded:
-            self._reports |= self._together(loaded, elsewhere and is_near)
+            self._reports |= self._together(loaded)
 
     def _alone(self, loaded: Loaded) -> FileReport:
         try:
@@ -123,10 +123,10 @@ class _Program:
         except Exception as error:
             return unread(loaded.file, error)
 
-    def _together(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
+    def _together(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
         mistakes: dict[int, FileReport] = {}
         while True:
-            reports = self._analysed(loaded, elsewhere)
+            reports = self._analysed(loaded)
             stubborn = [
                 number
                 for number, report in reports.items()
@@ -152,15 +152,15 @@ class _Program:
                 self._reports[number] = unread(file, error)
         return loaded
 
-    def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
+    def _analysed(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
         try:
-            evidence = self._evidence(loaded, elsewhere)
+            evidence = self._evidence(loaded)
             analysed = analyse(
                 [each.document for each in loaded.values()],
                 self._ignored(loaded),
                 writes=self._task.target == "optax",
                 accept_changes=self._task.accept_changes,
-                elsewhere=elsewhere,
+                elsewhere=self._names_flax_optim,
                 without_optimizers=self._without_optimizers(loaded),
                 targets=self._task.targets,
                 releases=self._task.releases,
@@ -179,7 +179,7 @@ class _Program:
                 reports[number].off_limits = mistake(error)
         return reports
 
-    def _evidence(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> Evidence | None:
+    def _evidence(self, loaded: Mapping[int, Loaded]) -> Evidence | None:
         """The evidence of a run about files that have not changed since; None without a run."""
         if self._task.uses is None:
             return None
@@ -200,7 +200,7 @@ class _Program:
             [each.document for each in files.values()],
             self._ignored(loaded),
             writes=False,
-            elsewhere=elsewhere,
+            elsewhere=self._names_flax_optim,
             without_optimizers=self._without_optimizers(loaded),
             targets=(),
         )
