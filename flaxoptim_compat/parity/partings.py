@@ -48,11 +48,6 @@ def parting_parameters(tracks: Sequence[Track], tolerance: Tolerance) -> list[in
     return [i for i, excess in enumerate(beyond(parameters, tolerance)) if (excess != 0).any()]
 
 
-def parameters_part(tracks: Sequence[Track], tolerance: Tolerance) -> bool:
-    """True if the runs part in a parameter, and not in moments alone."""
-    return bool(parting_parameters(tracks, tolerance))
-
-
 def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
     """The place of the largest difference of two arrays that differ, and both values.
 

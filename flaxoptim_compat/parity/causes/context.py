@@ -19,7 +19,7 @@ from flaxoptim_compat.parity.counterparts import (
 )
 from flaxoptim_compat.parity.gradients import Gradients
 from flaxoptim_compat.parity.overrides import Overrides
-from flaxoptim_compat.parity.partings import parameters_part
+from flaxoptim_compat.parity.partings import parting_parameters
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
@@ -71,7 +71,7 @@ class Context:
     def confirms(self, first: Any, second: Any) -> bool:
         """True if the parameters of two sides never part; moments may be of another scale."""
         report = self.runs(first, second, self.window)
-        return not parameters_part(report.tracks, self.tolerance)
+        return not parting_parameters(report.tracks, self.tolerance)
 
     def gradients(self, params: Any, step: int) -> Any:
         """The gradients of a step, at the parameters of one side."""
