@@ -103,7 +103,8 @@ def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> boo
         is_holder = not sites_of(given, Optimizer)
         return bool(names_asked(document, call)) if is_holder else asks_by_name(call)
     return (
-        is_followed(name)
+        name in _PICKLERS  # of which `stored_otherwise` speaks
+        or is_followed(name)
         or known_names.makes_none(name)
         or known_names.is_number(name)
         or known_names.legacy_name(name) is not None

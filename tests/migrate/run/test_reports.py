@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -210,3 +211,13 @@ def test_nine_tenths_of_all_programs_become_train_states(
         made += found["becoming"] + found["staying"]
     assert made > 60
     assert becoming >= 0.9 * made
+
+
+def test_a_place_is_named_once_for_a_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["scan", str(LEFT.parent), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)["findings"]
+    places = collections.Counter(
+        (each["path"], each["line"], each["column"], each["code"], each["reason"]) for each in found
+    )
+    assert len(places) > 100
+    assert [place for place, times in places.items() if times > 1] == []
