@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 
 from flaxoptim_compat.cli import environment
@@ -77,6 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
     program = arguments.script if arguments.module is None else ["-m", *arguments.module]
     if program in ([], ["-m"]):
         arguments.parser.error("the program is missing: name a script, or a module after -m.")
+    if not os.path.exists(program[0]) and shutil.which(program[0]):  # as in `run python train.py`
+        arguments.parser.error(
+            f"{program[0]} is a command: name a script, or a module after -m, as for python."
+        )
     existing = installing.existing_flax_optim()
     if existing is not None:
         print_error(

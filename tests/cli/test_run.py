@@ -116,6 +116,16 @@ def test_no_program(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]
     assert "usage: flaxoptim-compat run [-h] [--only-optim] [--observe] [--random then]" in error
 
 
+def test_a_command_in_place_of_a_script(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)
+    with pytest.raises(SystemExit, match="2"):
+        main(["run", "python", "train.py"])
+    said = "python is a command: name a script, or a module after -m, as for python."
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("program", "said"),
     [
