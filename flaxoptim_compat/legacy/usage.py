@@ -93,10 +93,8 @@ def closing_line(program: str, names: int | None, home: str) -> str:
     numbers = _of_random_numbers()
     used_names = counts or imports
     if not used_names:
-        # An error that no code caught is in last_value.
-        has_failed = hasattr(sys, "last_value")
-        end = " before the error" if has_failed else "; plain python runs this program too"
-        return f"flaxoptim-compat: no legacy names were used{end}.{numbers}"
+        # Perhaps the program failed before: that plain python runs it is not said.
+        return f"flaxoptim-compat: no legacy names were used.{numbers}"
     shown = [f"{name} ({count}x)" for name, count in used_names.most_common(names)]
     used = ", ".join(shown)
     if more := len(used_names) - len(shown):

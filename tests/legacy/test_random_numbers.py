@@ -138,7 +138,7 @@ def test_a_program_that_makes_no_keys_is_told_nothing_and_may_pickle_what_makes_
     done = compat(["run", "program.py"], tmp_path)
     assert (done.returncode, done.stderr) == (
         0,
-        "flaxoptim-compat: no legacy names were used; plain python runs this program too.\n",
+        "flaxoptim-compat: no legacy names were used.\n",
     )
 
 
