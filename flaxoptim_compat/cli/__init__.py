@@ -31,12 +31,14 @@ class Subcommand(NamedTuple):
       run: runs it, and returns the exit status.
       epilog: the end of its help.
       add_arguments: adds its arguments to a parser.
+      reads_words: whether all that follows its name are words, which it reads itself.
     """
 
     summary: str
     run: Callable[[argparse.Namespace], int]
     epilog: str = ""
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda parser: None
+    reads_words: bool = False
 
 
 SUBCOMMANDS = {
@@ -45,7 +47,7 @@ SUBCOMMANDS = {
     "rewrite": Subcommand(rewrite.SUMMARY, rewrite.run, rewrite.EPILOG, rewrite.add_arguments),
     "explain": Subcommand(explain.SUMMARY, explain.run, explain.EPILOG, explain.add_arguments),
     "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.run, "", checkpoint.add_arguments),
-    "parity": Subcommand(parity.SUMMARY, parity.run, parity.EPILOG, parity.add_arguments),
+    "parity": Subcommand(parity.SUMMARY, parity.run, "", parity.add_arguments, reads_words=True),
     "enable": Subcommand(
         environment.ENABLE, environment.enable, environment.EPILOG, environment.add_arguments
     ),
@@ -98,7 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
     for name, subcommand in SUBCOMMANDS.items():
-        subparser = add_command(subparsers, name, subcommand.summary, subcommand.epilog)
+        # No word begins with this, so that none is an option.
+        more = {"add_help": False, "prefix_chars": "\0"} if subcommand.reads_words else {}
+        subparser = add_command(subparsers, name, subcommand.summary, subcommand.epilog, **more)
         subparser.set_defaults(parser=subparser)
         subcommand.add_arguments(subparser)
     return parser

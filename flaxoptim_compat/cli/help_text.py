@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -23,9 +23,14 @@ class HelpText(argparse.HelpFormatter):
 
 
 def add_command(
-    commands: Commands, name: str, summary: str, epilog: str = ""
+    commands: Commands, name: str, summary: str, epilog: str = "", **more: Any
 ) -> argparse.ArgumentParser:
     """Add a command to others; returns its parser, which has no arguments yet."""
     return commands.add_parser(
-        name, help=summary, description=f"{summary}.", epilog=epilog, formatter_class=HelpText
+        name,
+        help=summary,
+        description=f"{summary}.",
+        epilog=epilog,
+        formatter_class=HelpText,
+        **more,
     )

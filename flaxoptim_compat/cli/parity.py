@@ -52,32 +52,63 @@ Each form has its own help: flaxoptim-compat parity record --help
 
 Exit status: 0 if the two sides are equal, 1 if they differ, 2 if one of them fails."""
 
-_OPTIONS = ("params", "steps", "tolerance", "report")
-# The options that a form does not take, or takes only after its name.
-_REFUSED = {"record": _OPTIONS, "replay": ("params",), "survey": _OPTIONS}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options, and the words that follow them."""
-    parser.usage = _USAGE
-    _add_options(parser)
-    # `--all` needs no words, and the usage shows the others.
-    parser.add_argument("words", nargs=argparse.PARSER, help=argparse.SUPPRESS).required = False
+    """Declare the words of a form, which a parser of its own reads."""
+    parser.add_argument("words", nargs=argparse.REMAINDER)
 
 
-def _add_options(parser: argparse.ArgumentParser, is_replay: bool = False) -> None:
-    if not is_replay:
+def run(arguments: argparse.Namespace) -> int:
+    """Run the form that the words begin with, or compare two sides; returns the exit status."""
+    prog: str = arguments.parser.prog
+    words: list[str] = arguments.words
+    form = words.pop(0) if words[:1] and words[0] in ("record", "replay", "survey") else "compare"
+    if form == "record":
+        return _record(words, f"{prog} record")
+    given = parser_of(form, prog).parse_args(words)
+    from flaxoptim_compat.cli import parity_runs
+
+    return parity_runs.run(form, given)
+
+
+def parser_of(form: str, prog: str) -> argparse.ArgumentParser:
+    """The parser of the words of a form, ``compare``, ``replay`` or ``survey``, behind its name.
+
+    Args:
+      form: the form.
+      prog: what the command is called, without the form.
+    """
+    if form == "survey":
+        return argparse.ArgumentParser(f"{prog} survey", description=_SURVEY)
+    if form == "replay":
+        parser = argparse.ArgumentParser(f"{prog} replay", description=_REPLAY)
+        parser.add_argument(
+            "recording", metavar="OUT.npz", type=Path, help="what record has written"
+        )
+        parser.add_argument(
+            "new",
+            metavar="NEW",
+            help="an expression, MODULE:NAME or FILE.py:NAME, as without replay",
+        )
+    else:
+        parser = argparse.ArgumentParser(
+            prog, _USAGE, f"{SUMMARY}.", EPILOG, formatter_class=HelpText
+        )
+        parser.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
+        # As nargs="?" it could not stand behind an option that follows OLD.
+        parser.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
         parser.add_argument(
             "--params",
             metavar="P",
             help="the parameters to start from: named like OLD, or a checkpoint or a recording; the"
             " default is some small arrays",
         )
+    default = "all of the recording" if form == "replay" else "100"
     parser.add_argument(
         "--steps",
         metavar="N",
         type=_whole_number,
-        help=f"the number of steps, default {'all of the recording' if is_replay else '100'}",
+        help=f"the number of steps, default {default}",
     )
     parser.add_argument(
         "--tolerance",
@@ -93,8 +124,7 @@ def _add_options(parser: argparse.ArgumentParser, is_replay: bool = False) -> No
         help="also write the report to a file: .html, .json, .png, .svg or .txt; pictures need"
         " matplotlib, which the extra plot installs",
     )
-    if not is_replay:
-        parser.add_argument("--all", action="store_true", help="the same as survey")
+    return parser
 
 
 def _whole_number(text: str) -> int:
@@ -111,57 +141,6 @@ def _tolerance(text: str) -> float:
     if not number >= 0:
         raise argparse.ArgumentTypeError(f"not a number from 0 up: {text!r}")
     return number
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Run the form that the words begin with, or compare two sides; returns the exit status."""
-    parser = arguments.parser
-    words = arguments.words or ["survey"] * arguments.all
-    if not words:
-        parser.error("the following arguments are required: OLD")
-    form = "compare"
-    if words[0] in _REFUSED:
-        form, *words = words
-    if form != "record":
-        _read(form, words, arguments)
-    if arguments.all and form != "survey":
-        parser.error(f"{arguments.words[0]} has no place beside --all: see --help.")
-    refused = [each for each in _REFUSED.get(form, ()) if getattr(arguments, each) is not None]
-    if refused:
-        place = "has no place beside --all or survey"
-        place = place if form == "survey" else f"comes after {form}, if at all"
-        parser.error(f"{' '.join(f'--{each}' for each in refused)} {place}: see --help.")
-    if form == "record":
-        return _record(words, f"{parser.prog} record")
-    from flaxoptim_compat.cli import parity_runs
-
-    return parity_runs.run(form, arguments)
-
-
-def _read(form: str, words: Sequence[str], arguments: argparse.Namespace) -> None:
-    """Read the words of a form into the arguments, beside the options before the form."""
-    parser = argparse.ArgumentParser(prog=arguments.parser.prog, formatter_class=HelpText)
-    if form == "compare":
-        parser.usage, parser.epilog = _USAGE, EPILOG
-        parser.description = arguments.parser.description
-        _add_options(parser)
-        parser.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
-        # As nargs="?" it could not stand behind an option that follows OLD.
-        parser.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
-    elif form == "replay":
-        parser.prog, parser.description = f"{parser.prog} replay", _REPLAY
-        parser.add_argument(
-            "recording", metavar="OUT.npz", type=Path, help="what record has written"
-        )
-        parser.add_argument(
-            "new",
-            metavar="NEW",
-            help="an expression, MODULE:NAME or FILE.py:NAME, as without replay",
-        )
-        _add_options(parser, is_replay=True)
-    else:
-        parser.prog, parser.description = f"{parser.prog} survey", _SURVEY
-    parser.parse_args(words, arguments)
 
 
 def _record(words: Sequence[str], prog: str) -> int:

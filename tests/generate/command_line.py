@@ -33,6 +33,12 @@ def _page(parser: argparse.ArgumentParser, depth: int) -> Iterator[str]:
             yield from _page(subparser, depth + 1)
 
 
+def _reader(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """The parser itself, or the one that reads its words."""
+    words = any(each.nargs == argparse.REMAINDER and not each.help for each in parser._actions)
+    return cli.parity.parser_of("compare", parser.prog) if words else parser
+
+
 def _row(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
     names = [f"`{each}`" for each in action.option_strings] or [f"`{_value(action)}`"]
     if action.option_strings and action.nargs != 0:
@@ -57,7 +63,7 @@ def _text(text: str | None) -> str:
 
 def _of_subcommands(action: argparse.Action) -> list[argparse.ArgumentParser]:
     if isinstance(action, argparse._SubParsersAction):
-        return list(action.choices.values())
+        return [*map(_reader, action.choices.values())]
     return []
 
 

@@ -130,7 +130,7 @@ STEPS = 20
 
 @functools.cache
 def arrays() -> tuple[Any, Any]:
-    """What ``flaxoptim-compat parity --all`` uses: parameters, and the gradients of each step."""
+    """What ``flaxoptim-compat parity survey`` uses: parameters, and the gradients of each step."""
     params = {name: trial.parameters()[name] for name in ("dense", "norm")}
     return params, jax.jit(jax.vmap(lambda step: trial.gradients(params, step)))(jnp.arange(STEPS))
 

@@ -40,7 +40,7 @@ def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.exhaustive
 def test_all_optimizers(capsys: pytest.CaptureFixture[str]) -> None:
     (shown,) = [block for block in SHOWN if "MultiOptimizer" in block]
-    assert main(["parity", "--all"]) == 0
+    assert main(["parity", "survey"]) == 0
     assert without_numbers(capsys.readouterr().out) == without_numbers(shown)
 
 
