@@ -11,9 +11,10 @@ import pytest
 from flaxoptim_compat.cli import main
 from tests.support.places import DATA
 from tests.support.processes import compat, output_of
+from tests.support.written_programs import write
 
 PROGRAM = DATA / "observed_programs" / "agents"
-FILES = ("agent.py", "array_of_one.py", "plugins.py", "tools.py", "unreached.py")
+FILES = ("agent.py", "array_of_one.py", "chosen.py", "plugins.py", "tools.py", "unreached.py")
 
 
 @pytest.fixture(scope="module")
@@ -42,18 +43,21 @@ def test_the_text_alone_moves_none(
 ) -> None:
     shutil.copytree(PROGRAM, tmp_path / "agents")
     monkeypatch.chdir(tmp_path)
-    assert "0 of 4 optimizers become TrainStates" in checked(capsys, "agents")
+    assert "0 of 5 optimizers become TrainStates" in checked(capsys, "agents")
 
 
 def test_the_run_moves_all(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = checked(capsys, ".")
-    assert "4 of 4 optimizers become TrainStates, 0 stay." in said
-    assert "10 places seen in the run, 1 inferred, 1 not understood." in said
+    assert "5 of 5 optimizers become TrainStates, 0 stay." in said
+    assert "12 places seen in the run, 3 inferred, 1 not understood." in said
     # The same field of the same class, in a method that was not called.
     assert "agent.py:34: the run did not come here: inferred" in said
     # A field of that name of something else.
     assert "agent.py:37:16: not understood: the run did not come here" in said
     assert "unreached.py:5: the run did not come here: rewritten from the text alone" in said
+    # The other definition, and a function that may be given an optimizer of either.
+    for line in (8, 13):
+        assert f"chosen.py:{line}: the run did not come here: inferred" in said
     # Its parameters are such as a TrainState does not take.
     assert "array_of_one.py:6:17: FOC201 left" in said
 
@@ -90,7 +94,38 @@ def test_of_two_runs_the_one_of_the_text_of_today_counts(
         # All that stands below is elsewhere then, for the second run as well.
         Path("agent.py").write_text(f"import os\n{Path('agent.py').read_text()}")
     assert "`agent.py` has changed since the run" not in before
-    assert "10 places seen in the run, 1 inferred, 1 not understood." in before
+    assert "12 places seen in the run, 3 inferred, 1 not understood." in before
+
+
+SHARED = """
+def given(optimizer, params=None):
+    if params is not None:
+        optimizer = optimizer.replace(target=params)
+    return optimizer
+"""
+TRAIN = """
+import shared
+from flax import optim
+from jax import numpy as jnp
+
+optimizer = shared.given(optim.Adam(0.1).create({"w": jnp.ones(3)}))
+optimizer = optimizer.apply_gradient(optimizer.target)
+"""
+
+
+def test_where_one_goes_that_the_run_did_not_reach_all_stay_that_may_go_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = f"import unknown{TRAIN}unknown.keep(optimizer)\n"
+    write(tmp_path, shared=SHARED, train=TRAIN, other=other)
+    monkeypatch.chdir(tmp_path)
+    output_of(["-m", "flaxoptim_compat", "run", "--observe", "train.py"], tmp_path)
+    said = checked(capsys, ".")
+    # `replace` stands there for both, and neither is given parameters there in this run.
+    assert "0 of 2 optimizers become TrainStates, 2 stay." in said
+    assert "No run has shown it: add a --verify COMMAND that comes here." in " ".join(said.split())
+    Path("other.py").unlink()
+    assert "1 of 1 optimizer becomes a TrainState" in checked(capsys, ".")
 
 
 @pytest.mark.parametrize(
@@ -122,4 +157,7 @@ def test_it_does_the_same_after_the_rewrite(tmp_path: Path) -> None:
         tmp_path / "agents",
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "3 optimizers, 10 steps: the same bits before and after." in done.stdout
+    assert "4 optimizers, 10 steps: the same bits before and after." in done.stdout
+    # What the command did not choose works as well.
+    other = "import chosen, jax; p = {'w': jax.numpy.ones(3)}; chosen.run(p, '', print, p)"
+    assert output_of(["-c", other], tmp_path / "agents") == "loss 0.5\n"

@@ -69,8 +69,6 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
             holds = "holds" if others == 1 else "hold"
             them = "it" if each.optimizers == 1 else "them"
             text += f" {counted(others, 'other line')} {holds} {them} back too."
-        if each.is_reached is False:
-            text += " The run made no such optimizer: run a command that does."
         yield Held(each.held[0], each, text, _joining(each) if each.joined else "")
 
 

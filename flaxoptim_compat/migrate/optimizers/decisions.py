@@ -23,6 +23,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
     RUN_TO_KNOW,
     STEPS,
     Use,
+    after_a_run,
     is_spelled_out,
 )
 from flaxoptim_compat.migrate.values.evidence import Evidence
@@ -46,11 +47,21 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
       points_to: what is known of the program.
       unit: the unit, whose fields are set.
     """
+    _decide(points_to, unit)
+    if points_to.evidence.makers:
+        unit.definition_stays = after_a_run(unit.definition_stays)
+        unit.problems = [
+            dataclasses.replace(each, problem=after_a_run(each.problem)) for each in unit.problems
+        ]
+
+
+def _decide(points_to: PointsTo, unit: Unit) -> None:
     unit.is_reached = any(map(points_to.evidence.has_reached, unit.sites))
     if unit.is_reached:
         # To an annotation no run comes.
-        executed = (each for each in unit.uses if each.code != "FOC209")
-        unit.inferred = [each for each in executed if not points_to.evidence.shows(each.node)]
+        executed: list[Use | Site] = [each for each in unit.uses if each.code != "FOC209"]
+        shows = points_to.evidence.shows
+        unit.inferred = [each for each in (*executed, *unit.sites) if not shows(each.node)]
     unit.problems = _problems(points_to, unit)
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}

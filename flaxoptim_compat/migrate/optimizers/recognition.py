@@ -217,22 +217,27 @@ def _doubts(find: OfNode, points_to: PointsTo, document: Document, node: Any) ->
 def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
     """The uses, those left out that a run has settled: of what it reached it saw the uses.
 
-    Where the text alone says that an optimizer may be one that it reached, or another of which the
-    text does not tell enough, it is the other. Doubts about those that it reached are none.
+    In a file that it did not reach, what may be one of those that it did, or another of which the
+    text does not tell enough, is the other. Doubts about those that it reached are none, and so
+    are doubts about both where the others are made only by calls that it came to.
     """
+    found = list(found)
+    apart = {
+        site for use in found if use.makes and not evidence.shows(use.node) for site in use.sites
+    }
     for use in found:
         reached = frozenset(filter(evidence.has_reached, use.sites))
         others = frozenset(
             each
             for each in use.sites - reached - {None}
-            if use.is_doubt or not evidence.is_followed(each)
+            if (not reached or each in apart if use.is_doubt else not evidence.is_followed(each))
         )
         if not evidence.makers:
             yield use
         elif use.sites == {None}:
             # The run says what belongs together.
             yield from [] if use.is_doubt else [dataclasses.replace(use, joins=False)]
-        elif use.is_doubt or (others and reached and not evidence.shows(use.node)):
+        elif use.is_doubt:
             yield from [dataclasses.replace(use, sites=others)] if others else []
         else:
             yield use

@@ -37,7 +37,8 @@ class Unit:
       conversions: the commands that convert their checkpoints for the rewritten program, each with
         a definition that it is for.
       is_reached: whether a run made one of them.
-      inferred: where a run did not come: what it showed elsewhere says which optimizers these are.
+      inferred: the uses and definitions to which a run did not come: what it showed elsewhere says
+        which optimizers these are.
     """
 
     sites: list[Site] = dataclasses.field(default_factory=list)
@@ -52,7 +53,7 @@ class Unit:
     starts_at_array: bool = False
     conversions: Mapping[str, Site] = dataclasses.field(default_factory=dict)
     is_reached: bool = False
-    inferred: list[Use] = dataclasses.field(default_factory=list)
+    inferred: list[Use | Site] = dataclasses.field(default_factory=list)
 
     @property
     def converts(self) -> bool:

@@ -27,6 +27,7 @@ MIXED = "A value is an optimizer in some calls, and something else in others"
 BY_HAND = "An optimizer is put together by hand."
 # What ends the reason of a place of which the text does not show enough.
 RUN_TO_KNOW = "Run with --verify to find out."
+_RUN_MORE = "No run has shown it: add a --verify COMMAND that comes here."
 
 # The rules about steps.
 STEPS = frozenset({"FOC205", "FOC206"})
@@ -91,6 +92,11 @@ def shown(node: ast.AST) -> str:
 
 
 _LONGEST = 50
+
+
+def after_a_run(reason: str) -> str:
+    """A reason, in the words for a program that was run and of which the run did not show it."""
+    return reason.replace(RUN_TO_KNOW, _RUN_MORE)
 
 
 def becomes_train_state(document: Document, call: ast.Call) -> bool:

@@ -238,7 +238,7 @@ def unit_reports(
             if not held
             else [],
             unit.is_reached if has_run else None,
-            len(unit.uses) - len(unit.inferred),
+            len({id(use) for use in unit.uses}.difference(map(id, unit.inferred))),
             [_spot(each, loaded) for each in unit.inferred],
         )
 

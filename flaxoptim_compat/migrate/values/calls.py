@@ -175,7 +175,22 @@ class Calls:
             if arguments.kwarg is not None:
                 inside = memory.contents(given.rest_named)
                 self._rest(node, arguments.kwarg, ANYWHERE, inside)
-        return memory.returned(function)
+        return self._returned_here(function, given)
+
+    def _returned_here(self, function: Function, given: Given) -> Objects:
+        """The values that one call returns: of the optimizers that calls give, only its own.
+
+        Of a call that is not seen to give one, all: it may do so by a value that is not followed.
+        """
+        memory, returned = self._memory, self._memory.returned(function)
+        optimizers = [each for each in returned if isinstance(each, Optimizer)]
+        own = memory.inside(given.all) if optimizers else NOTHING
+        kinds = {*map(type, own)}
+        if Optimizer not in kinds or Unknown in kinds:
+            return returned
+        names = (each.arg for each in parameters(function.node.args))
+        every = NOTHING.union(*(self._cells.read(("given", function.node, name)) for name in names))
+        return returned.difference(each for each in optimizers if each in every - own)
 
     def _rest(self, node: ast.AST, taker: ast.arg, key: Hashable, objects: Objects) -> None:
         """Give a function something that its ``*`` or ``**`` takes."""

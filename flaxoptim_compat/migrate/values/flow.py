@@ -77,36 +77,47 @@ class Flow:
         evidence: Evidence,
         processes: Processes,
     ) -> None:
-        self.memory = Memory(evidence, processes, documents)
-        self.cells = self.memory.cells
-        self.calls = Calls(self.memory)
-        self.held: dict[ast.AST, Objects] = {}
         self.scopes = {document: Scopes(document) for document in documents}
-        # What something unknown comes from that is used as only optimizers are.
-        self._taken: set[ast.AST] = set()
-        # Where something is asked for what optimizers have, and where it was taken for one.
-        self.asked: dict[ast.Attribute, Instruction] = {}
-        self.taken_at: set[ast.Attribute] = set()
         # The calls that decorators are.
         self.decorating: dict[ast.expr, ast.Call] = {}
         # The expressions that a run saw to be these.
         self.exactly: dict[ast.AST, Objects] = {}
         self._evidence = evidence
-        self._bodies: dict[ast.AST, Body] = {}
-        self._instructions: list[Instruction] = []
-        self._reader = _Reader(self)
         self._starting = _starting(documents, modules, evidence)
         stars = Stars(modules)
-        for document in documents:
-            scopes = self.scopes[document]
-            file = Source(document, modules[document], stars.brought(document), scopes)
-            self._bodies[document.tree] = Body(file, document.tree)
-            self.cells.let_wait(document.tree)
-        self._read()
+        self._files = [
+            Source(each, modules[each], stars.brought(each), self.scopes[each])
+            for each in documents
+        ]
+        self._read_all(Memory(evidence, processes, documents))
         if evidence.makers:
-            self._believe()
+            # Once more, without what only the text made possible.
+            memory = Memory(evidence, processes, documents)
+            self._believe(memory)
+            self._read_all(memory)
         while self._open() or self._take():
             self._read()
+
+    def _read_all(self, memory: Memory) -> None:
+        """Read the program from the beginning, with nothing in its cells but what a run showed."""
+        self.memory, self.cells, self.calls = memory, memory.cells, Calls(memory)
+        self.held: dict[ast.AST, Objects] = {}
+        # What something unknown comes from that is used as only optimizers are.
+        self._taken: set[ast.AST] = set()
+        # Where something is asked for what optimizers have, and where it was taken for one.
+        self.asked: dict[ast.Attribute, Instruction] = {}
+        self.taken_at: set[ast.Attribute] = set()
+        self._bodies: dict[ast.AST, Body] = {}
+        self._reader = _Reader(self)
+        for file in self._files:
+            tree = file.document.tree
+            self._bodies[tree] = Body(file, tree)
+            self.cells.let_wait(tree)
+        for call, document in self._evidence.makers.items() if self.exactly else ():
+            self.calls.define(Call(document, call, {}), "")
+        for cell, objects in memory.shown.items():
+            self.cells.write(cell, objects)
+        self._read()
 
     def add(self, body: Body) -> None:
         """Have a function read.
@@ -123,9 +134,7 @@ class Flow:
             if isinstance(each, Instruction):
                 self._reader.read(each)
             else:
-                instructions = instructions_of(self._bodies[each], self.cells.flow)
-                self._instructions += instructions
-                self.cells.let_wait(*instructions)
+                self.cells.let_wait(*instructions_of(self._bodies[each], self.cells.flow))
 
     def _open(self) -> bool:
         """Let the cells that nothing writes hold something unknown; False if there are none."""
@@ -184,9 +193,12 @@ class Flow:
         """True if an unknown value was taken for an optimizer."""
         return isinstance(unknown, Unknown) and unknown.node in self._taken
 
-    def _believe(self) -> None:
-        """State what a run showed: at the places themselves, and of the variables and fields."""
-        calls, memory = self.calls, self.memory
+    def _believe(self, memory: Memory) -> None:
+        """Note what a run showed: at the places themselves, and in memory of variables and fields.
+
+        The program was read by its text, which says which variables these places read.
+        """
+        calls = self.calls
         for call, document in self._evidence.makers.items():
             calls.define(Call(document, call, {}), "")
         for shown in self._evidence.shown.values():
@@ -196,16 +208,14 @@ class Flow:
                 else Definition(calls.sites[maker])
                 for maker, axis in shown.made
             )
+            if shown.of == "definition":
+                # One expression makes optimizers of all that come there, in another run of those.
+                held = self.held.get(shown.node, NOTHING)
+                made |= {each for each in held if isinstance(each, Definition) and each.site}
             self.exactly[shown.node] = self.exactly.get(shown.node, NOTHING) | made
         for node, objects in self.exactly.items():
             for cell in self.cells_read(node):
                 memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects
-        for cell, objects in memory.shown.items():
-            self.cells.write(cell, objects)
-        # All is read again, without what was unknown there until now.
-        self.held.clear()
-        self.cells.let_wait_again(self._instructions)
-        self._read()
 
     def cells_read(self, node: ast.AST) -> Iterator[Cell]:
         """The variable, or the fields, that an expression reads."""
