@@ -285,17 +285,7 @@ class Memory:
         naming = self.cells.read(("naming", "", name))
         files = [each.document for each in naming if isinstance(each, File)]
         here = [each for each in files if each in together] or [self.home]
-        found = NOTHING.union(*(self.cells.read(("named", each, name)) for each in here))
-        return self._not_shown(found) if self.shown else found
-
-    def _not_shown(self, found: Objects) -> Objects:
-        """These optimizers without those that a run reached, whose places the run shows."""
-        reached = self.evidence.has_reached
-        return frozenset(
-            each
-            for each in found
-            if not (isinstance(each, Definition | Optimizer) and reached(each.site))
-        )
+        return NOTHING.union(*(self.cells.read(("named", each, name)) for each in here))
 
     def unknown_named(self, name: str) -> Objects:
         """The value that an unknown object has under a name."""
