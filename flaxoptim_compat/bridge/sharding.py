@@ -59,7 +59,7 @@ def specs(
         state = tree.optimizer_def.state_axes(params, tree.state, of_moments)
         with_axes = {"target": of_params, "state": state}
     else:
-        specs_of = _of_opt_state if definition is None else partial(_of_converted, definition)
+        specs_of = of_opt_state if definition is None else partial(_of_converted, definition)
         opt_state = specs_of(tree.opt_state, params, of_moments)
         with_axes = {"params": of_params, "opt_state": opt_state}
     everywhere = jax.tree.map(lambda _: PartitionSpec(), tree)
@@ -185,9 +185,10 @@ def _shortened(spec: PartitionSpec) -> PartitionSpec:
     return PartitionSpec(*entries)
 
 
-def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> PyTree:
+def of_opt_state(opt_state: PyTree, params: PyTree, param_axes: PyTree) -> PyTree:
     """The PartitionSpec of every array in an optax state, by the path of its parameter."""
-    entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
+    specs = leaves_like(params, param_axes, "param_axes")
+    entries = zip(tree_flatten_with_path(params)[0], specs, strict=True)
     known = {path: (param, spec) for (path, param), spec in entries}
 
     def of_array(path: KeyPath, array: Leaf) -> PartitionSpec:

@@ -18,7 +18,7 @@ from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge import injected, sharding
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.extra_args import ignored, update
-from flaxoptim_compat.bridge.trees import as_floats, gradient_leaves, leaves_like, step_count
+from flaxoptim_compat.bridge.trees import as_floats, gradient_leaves, step_count
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import Factory
 from flaxoptim_compat.optim.optax_multi_optimizer import OptaxMultiOptimizer
@@ -145,19 +145,8 @@ class FromOptax(OptimizerDef):
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
         """The axes of the state: those of its parameter for an array, none without a parameter."""
-        tx, _ = self._transformation(self.hyper_params, params)
-        specs = jax.tree.unflatten(
-            jax.tree.structure(params), leaves_like(params, param_axes, "param_axes")
-        )
-        state_specs = optax.tree_utils.tree_map_params(
-            tx,
-            lambda array, param, spec: sharding.of_state(param, array, spec),
-            state.param_states,
-            params,
-            specs,
-            transform_non_params=lambda array: PartitionSpec(),
-        )
-        return OptimizerState(PartitionSpec(), state_specs)
+        axes = sharding.of_opt_state(state.param_states, params, param_axes)
+        return OptimizerState(PartitionSpec(), axes)
 
     def to_transformation(
         self, hyper_params: HyperParams, params: PyTree

@@ -14,7 +14,7 @@ from flax.training.train_state import TrainState
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from flaxoptim_compat import optim
+from flaxoptim_compat import from_optax, optim
 from flaxoptim_compat.bridge import sharding
 from tests.support import cases
 from tests.support.legacy_subclasses import FACTORIES
@@ -100,6 +100,7 @@ def test_of_a_square_matrix_rows_and_columns_are_told_apart() -> None:
         flat = jax.tree_util.tree_flatten_with_path(found)[0]
         factors = {jax.tree_util.keystr(path)[-9:]: spec for path, spec in flat}
         assert (factors["_row['w']"], factors["_col['w']"]) == (P("in"), P("out"))
+        assert sharding.specs(from_optax(tx).create(params), axes).state.param_states == found
 
 
 HAND_WRITTEN = {
@@ -122,6 +123,8 @@ def test_any_optax_state_will_do(name: str) -> None:
     by_shape = {array.shape: SPECS[each] or P() for each, array in PARAMS.items()}
     for array, spec in zip(*map(jax.tree.leaves, (state.opt_state, found.opt_state)), strict=True):
         assert spec == by_shape[jnp.shape(array)]
+    legacy = from_optax(state.tx).create(PARAMS)
+    assert sharding.specs(legacy, SPECS).state.param_states == found.opt_state
 
 
 def test_a_mask_may_leave_out_a_whole_layer() -> None:
