@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import optax
@@ -96,3 +96,13 @@ class Assignment:
     hyper_params: HyperParams
     leaves: tuple[int, ...]
     label: str = label_of(0)
+
+    def pick(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """The values for these leaves, out of one value for each leaf of the target."""
+        # A generator would be entered once for each leaf.
+        return tuple(map(values.__getitem__, self.leaves))
+
+    def put(self, picked: Iterable[Any], values: list[Any]) -> None:
+        """Put values for these leaves into a list with one value for each leaf of the target."""
+        for index, value in zip(self.leaves, picked, strict=True):
+            values[index] = value

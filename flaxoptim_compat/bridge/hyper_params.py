@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.trees import number_kind
@@ -236,26 +235,11 @@ def join(static: HyperParams, dynamic: PyTree) -> HyperParams:
     return with_values(static, dynamic)
 
 
-def _float_dtypes(leaves: Iterable[Leaf]) -> list[np.dtype]:
-    # There are few dtypes among thousands of leaves.
-    return [each for each in set(map(dtype_of, leaves)) if jnp.issubdtype(each, jnp.floating)]
-
-
-def float_dtype(leaves: Iterable[Leaf]) -> np.dtype:
-    """The dtype of injected floats: float32 or wider, never the half precision of a parameter."""
-    return jnp.result_type(jnp.float32, *_float_dtypes(leaves))
-
-
-def rounds(leaves: Iterable[Leaf], dtype: DTypeLike) -> bool:
-    """True if a parameter has another floating-point dtype than the injected floats."""
-    return any(each != dtype for each in _float_dtypes(leaves))
-
-
 def inject(
     chain: Callable[[HyperParams], optax.GradientTransformation],
     hyper_params: HyperParams,
     names: Sequence[str],
-    dtype: DTypeLike,
+    leaves: Iterable[Leaf],
     rounds: bool = False,
 ) -> optax.GradientTransformation:
     """The chain of these hyper-parameters, with the named ones settable in its state.
@@ -266,12 +250,18 @@ def inject(
       chain: builds the transformation from hyper-parameters.
       hyper_params: the values to start from, normalised.
       names: the hyper-parameters to be held in ``state.hyperparams``.
-      dtype: the dtype of the injected floats, from ``float_dtype``.
+      leaves: the parameters, which decide the dtype of the injected floats.
       rounds: whether an injected number is rounded to the dtype of each parameter, like a number
-        that is not injected. If all parameters have the injected dtype, this only costs a trace.
+        that is not injected.
     """
     if not names:
         return keep_dtypes(chain(hyper_params))
+    # There are few dtypes among thousands of leaves.
+    dtypes = [each for each in set(map(dtype_of, leaves)) if jnp.issubdtype(each, jnp.floating)]
+    # Never the half precision of a parameter.
+    dtype = jnp.result_type(jnp.float32, *dtypes)
+    # If all parameters have the injected dtype, rounding only costs a trace.
+    rounds = rounds and any(each != dtype for each in dtypes)
     values = flatten(hyper_params)
     numbers = {name for name in names if rounds and is_like_a_python_number(values[name])}
 

@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax.tree_util import PyTreeDef
 from jax.typing import DTypeLike
 
@@ -44,26 +43,6 @@ class _ShapeDtype:
     def size(self) -> int:
         size: int = self._value.size
         return size
-
-
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """The places of some leaves in the tree that optax sees."""
-
-    treedef: PyTreeDef
-    leaves: tuple[int, ...]
-
-    def place(self, values: Sequence[PyTree]) -> PyTree:
-        """The tree with these values at the places, and optax's placeholder everywhere else."""
-        full: list[PyTree] = [optax.MaskedNode()] * self.treedef.num_leaves
-        for index, value in zip(self.leaves, values, strict=True):
-            full[index] = value
-        return jax.tree.unflatten(self.treedef, full)
-
-    def pick(self, tree: PyTree) -> list[PyTree]:
-        """The values, or the subtrees, at the places in a tree."""
-        flat = self.treedef.flatten_up_to(tree)
-        return [flat[index] for index in self.leaves]
 
 
 def labelled(treedef: PyTreeDef, assignments: Sequence[Assignment]) -> PyTree:

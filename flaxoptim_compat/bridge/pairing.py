@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from jax.tree_util import PyTreeDef
@@ -37,11 +37,6 @@ class Pairing:
         """A tree in the structure of the model, or deeper, in the structure of the target."""
         values = dict(zip(self.leaves, self.model.flatten_up_to(tree), strict=True))
         return self.target.unflatten([values[leaf] for leaf in range(len(values))])
-
-    def places(self, leaves: Sequence[int]) -> tuple[int, ...]:
-        """The positions, among the parameters of the model, of some leaves of the target."""
-        place_of = {leaf: place for place, leaf in enumerate(self.leaves)}
-        return tuple(place_of[leaf] for leaf in leaves)
 
 
 def renamed(old: Iterable[str], paths: Paths | None) -> list[str]:

@@ -98,19 +98,16 @@ def traced(step: Step, by_device: bool = False) -> Outcome:
         here = jax.device_get(count) if len(groups) > 1 else count
         moved, moved_states = _through_train_state(group, leaves, here, states, gradients)
         for each in group:
-            for index in each.leaves:
-                new_leaves[index], new_states[index] = moved[index], moved_states[index]
+            each.put(each.pick(moved), new_leaves)
+            each.put(each.pick(moved_states), new_states)
     for each in assignments:
         if each not in optax_only:
+            own_leaves, own_states, own_gradients = map(each.pick, (leaves, states, gradients))
             moved, moved_states = each.definition.step_of_leaves(
-                each.hyper_params,
-                [leaves[index] for index in each.leaves],
-                count,
-                [states[index] for index in each.leaves],
-                [gradients[index] for index in each.leaves],
+                each.hyper_params, own_leaves, count, own_states, own_gradients
             )
-            for index, leaf, state in zip(each.leaves, moved, moved_states, strict=True):
-                new_leaves[index], new_states[index] = leaf, state
+            each.put(moved, new_leaves)
+            each.put(moved_states, new_states)
     return tuple(new_leaves), count + 1, tuple(new_states)
 
 

@@ -6,7 +6,8 @@ The conversion moves leaves from one structure to another, and changes no number
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import jax
@@ -29,7 +30,8 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.extra_args import ignored, update
 from flaxoptim_compat.bridge.injected import is_injected
-from flaxoptim_compat.bridge.masks import Layout, labelled
+from flaxoptim_compat.bridge.masks import labelled
+from flaxoptim_compat.bridge.pairing import Pairing
 from flaxoptim_compat.formula_text.stages import FROZEN
 from flaxoptim_compat.transforms import hold
 from flaxoptim_compat.transforms.casting import with_dtype
@@ -102,6 +104,58 @@ def to_train_state(
     return state
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Part:
+    """One of the definitions of a conversion, for its own leaves of a tree with this structure."""
+
+    own: Assignment
+    formula: Formula
+    leaves: Sequence[Leaf]
+    treedef: PyTreeDef
+    pairing: Pairing | None
+    inject_arrays: bool
+    inject_numbers: bool
+
+    @functools.cached_property
+    def injects_schedule(self) -> bool:
+        """True if the learning rate is a function that the chain does not take."""
+        rate = hp.flatten(self.own.hyper_params).get("learning_rate")
+        return callable(rate) and not self.formula.takes_schedule
+
+    def injected(self, around: Around = lambda chain: chain) -> optax.GradientTransformation:
+        """The chain, perhaps inside another transformation, with its settable hyper-parameters."""
+        values, usual = self.own.hyper_params, self.own.definition.hyper_params
+        names = hp.dynamic_names(values, usual, self.inject_arrays, self.inject_numbers)
+        if self.injects_schedule:
+            names += ("learning_rate",)
+        return hp.inject(lambda new: around(self.chain(new)), values, names, self.leaves, True)
+
+    def chain(self, hyper_params: HyperParams) -> optax.GradientTransformation:
+        return self.formula.transformation(self.own.definition.values(hyper_params))
+
+    def opt_state(self, step: Leaf, param_states: Sequence[ParamState]) -> PyTree:
+        # The state for an empty tree has every node of the real state, and costs little.
+        template = self.injected().init(())
+        fields = self.formula.to_optax(self.own.pick(param_states), self._place)
+        return filled(template, step, fields)
+
+    def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> Sequence[ParamState]:
+        optax_states = nodes(opt_state, self.formula.state_fields)
+        return self.formula.from_optax(optax_states, self.own.pick(like), self._pick)
+
+    def _place(self, values: Sequence[PyTree]) -> PyTree:
+        """The tree with these values for the leaves, and optax's placeholder everywhere else."""
+        full: list[PyTree] = [optax.MaskedNode()] * self.treedef.num_leaves
+        self.own.put(values, full)
+        tree = self.treedef.unflatten(full)
+        return self.pairing.to_model(tree) if self.pairing else tree
+
+    def _pick(self, tree: PyTree) -> Sequence[PyTree]:
+        """The values, or the subtrees, in place of the leaves in a tree."""
+        tree = self.pairing.to_target(tree) if self.pairing else tree
+        return self.own.pick(self.treedef.flatten_up_to(tree))
+
+
 class Conversion:
     """Definitions and their per-parameter states as one optax transformation and its state.
 
@@ -112,6 +166,7 @@ class Conversion:
       inject_arrays: whether hyper-parameters that are arrays can be set in the optax state.
       formula_of: takes a definition to its formula.
       inject_numbers: whether hyper-parameters that are numbers can be set in the optax state.
+      pairing: the place of each parameter in a model, if optax sees the structure of a model.
     """
 
     def __init__(
@@ -121,53 +176,35 @@ class Conversion:
         inject_arrays: bool = True,
         formula_of: Callable[[Definition], Formula] = lambda each: cast(Formula, each.formula),
         inject_numbers: bool = True,
+        pairing: Pairing | None = None,
     ) -> None:
+        self._assignments = assignments
         leaves, treedef = jax.tree.flatten(params)
         self._treedef: PyTreeDef = treedef
-        self._assignments = assignments
-        self._labels = [each.label for each in assignments]
-        self._formulas = [formula_of(each.definition) for each in assignments]
-        self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
-        # For each part: the names to inject, the dtype of injected numbers, and whether a number is
-        # rounded to the dtype of a parameter.
-        schedules = [
-            _schedules(each.hyper_params, formula)
-            for each, formula in zip(assignments, self._formulas, strict=True)
+        self._pairing = pairing
+        settings = treedef, pairing, inject_arrays, inject_numbers
+        self._parts = [
+            _Part(each, formula_of(each.definition), each.pick(leaves), *settings)
+            for each in assignments
         ]
-        self._injected_names = [
-            hp.dynamic_names(
-                each.hyper_params, each.definition.hyper_params, inject_arrays, inject_numbers
-            )
-            + names
-            for each, names in zip(assignments, schedules, strict=True)
-        ]
-        part_leaves = [[leaves[index] for index in each.leaves] for each in assignments]
-        self._injected_dtypes = list(map(hp.float_dtype, part_leaves))
-        self._round = list(map(hp.rounds, part_leaves, self._injected_dtypes))
         alone = len(assignments) == 1
         # The hyper-parameters of a single part are at the top of the state, easy to find.
-        self._at_top = alone and not any(schedules)
+        self._at_top = alone and not self._parts[0].injects_schedule
         self._moves_all = alone and len(assignments[0].leaves) == len(leaves)
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
         """The transformation of all parts, each on its own leaves; other leaves never change."""
         if self._moves_all:
-            tx = self._injected(0)
+            tx = self._parts[0].injected()
         elif self._at_top:
-            tx = self._injected(0, lambda chain: self._partition([chain]))
+            tx = self._parts[0].injected(lambda chain: self._partition([chain]))
         else:
-            tx = self._partition(list(map(self._injected, range(len(self._assignments)))))
+            tx = self._partition([part.injected() for part in self._parts])
         return optax.with_extra_args_support(tx)
 
     def opt_state(self, step: Leaf, param_states: Sequence[ParamState]) -> PyTree:
         """The state of the transformation, converted from the legacy state of every leaf."""
-        states = []
-        for part, (each, layout) in enumerate(zip(self._assignments, self._layouts, strict=True)):
-            # The state for an empty tree has every node of the real state, and costs little.
-            template = self._injected(part).init(())
-            own_states = [param_states[index] for index in each.leaves]
-            fields = self._formulas[part].to_optax(own_states, layout.place)
-            states.append(filled(template, step, fields))
+        states = [part.opt_state(step, param_states) for part in self._parts]
         if self._moves_all:
             return states[0]
         if self._at_top and is_injected(states[0]):
@@ -182,15 +219,9 @@ class Conversion:
           opt_state: the state to read.
           like: legacy states, for the fields that optax does not keep.
         """
-        parts = self._parts(opt_state)
         states: list[ParamState] = [None] * self._treedef.num_leaves
-        for each, formula, part, layout in zip(
-            self._assignments, self._formulas, parts, self._layouts, strict=True
-        ):
-            old = [like[index] for index in each.leaves]
-            new = formula.from_optax(nodes(part, formula.state_fields), old, layout.pick)
-            for index, state in zip(each.leaves, new, strict=True):
-                states[index] = state
+        for part, part_state in zip(self._parts, self._part_states(opt_state), strict=True):
+            part.own.put(part.param_states(part_state, like), states)
         return states
 
     def check(self, opt_state: PyTree) -> None:
@@ -202,67 +233,47 @@ class Conversion:
         if self._moves_all and any(map(_is_mask, jax.tree.leaves(opt_state, is_leaf=_is_mask))):
             raise ValueError(_without("moments for every parameter"))
         try:
-            parts = self._parts(opt_state)
-            part_kinds = [
-                set(nodes(part, formula.state_fields))
-                for formula, part in zip(self._formulas, parts, strict=True)
+            part_nodes = [
+                nodes(part_state, part.formula.state_fields)
+                for part, part_state in zip(self._parts, self._part_states(opt_state), strict=True)
             ]
         except (AttributeError, LookupError, TypeError, ValueError):
-            expected = f"state of `optax.partition` for {', '.join(self._labels)} and {FROZEN}"
+            labels = ", ".join(each.label for each in self._assignments)
+            expected = f"state of `optax.partition` for {labels} and {FROZEN}"
             raise ValueError(_without(expected)) from None
-        for part, (formula, kinds) in enumerate(zip(self._formulas, part_kinds, strict=True)):
-            hyper_params = self._assignments[part].hyper_params
+        for part, kinds in zip(self._parts, part_nodes, strict=True):
+            hyper_params = part.own.hyper_params
             if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
                 hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
-            fields = formula.state_fields
-            template = nodes(self._chain(part, hyper_params).init(()), fields)
+            fields = part.formula.state_fields
+            template = nodes(part.chain(hyper_params).init(()), fields)
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
                 raise ValueError(_without(missing[0]))
 
-    def _parts(self, opt_state: PyTree) -> list[PyTree]:
+    def _part_states(self, opt_state: PyTree) -> list[PyTree]:
         if self._moves_all:
             return [opt_state]
         whole = opt_state.inner_state if is_injected(opt_state) else opt_state
-        return [whole.inner_states[label].inner_state for label in self._labels]
+        return [whole.inner_states[each.label].inner_state for each in self._assignments]
 
-    def _injected(
-        self,
-        part: int,
-        around: Around = lambda chain: chain,
-    ) -> optax.GradientTransformation:
-        each = self._assignments[part]
-        return hp.inject(
-            lambda values: around(self._chain(part, values)),
-            each.hyper_params,
-            self._injected_names[part],
-            self._injected_dtypes[part],
-            self._round[part],
-        )
-
-    def _chain(self, part: int, hyper_params: HyperParams) -> optax.GradientTransformation:
-        values = self._assignments[part].definition.values(hyper_params)
-        return self._formulas[part].transformation(values)
+    def _by_label(self, values: Iterable[Any], frozen: Any) -> dict[str, Any]:
+        labels = [each.label for each in self._assignments]
+        return {**dict(zip(labels, values, strict=True)), FROZEN: frozen}
 
     def _partition(
         self, parts: Sequence[optax.GradientTransformation]
     ) -> optax.GradientTransformation:
         labels = labelled(self._treedef, self._assignments)
-        by_label = dict(zip(self._labels, parts, strict=True))
+        labels = self._pairing.to_model(labels) if self._pairing else labels
         # Given as a function: optax would call the labels of a target whose tree is callable.
-        return optax.partition({**by_label, FROZEN: hold()}, lambda params: labels)
+        return optax.partition(self._by_label(parts, hold()), lambda params: labels)
 
     def _partition_state(self, states: Sequence[PyTree]) -> PyTree:
-        by_label = {**dict(zip(self._labels, states, strict=True)), FROZEN: optax.EmptyState()}
+        by_label = self._by_label(states, optax.EmptyState())
         # In jax's order of keys, which files have too.
         masked = {label: optax.MaskedState(by_label[label]) for label in sorted(by_label)}
         return optax.partition({}, lambda params: ()).init(())._replace(inner_states=masked)
-
-
-def _schedules(hyper_params: HyperParams, formula: Formula) -> tuple[str, ...]:
-    """The name of the learning rate if the rate is a function that the chain does not take."""
-    rate = hp.flatten(hyper_params).get("learning_rate")
-    return ("learning_rate",) if callable(rate) and not formula.takes_schedule else ()
 
 
 def _is_mask(node: PyTree) -> bool:

@@ -40,7 +40,7 @@ from flaxoptim_compat.bridge.trees import (
 )
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
-from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
+from flaxoptim_compat.optim.conversion import conversion_of, to_legacy_state, to_optax_state
 from flaxoptim_compat.optim.formula import Chain, parameters_of
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
@@ -419,12 +419,7 @@ class OptimizerDef(ByValue):
           state: the state of the optimizer.
           inject: whether hyper-parameters that are numbers can be set in the optax state.
         """
-        conversion = conversion_of(self, hyper_params, params, inject_numbers=inject)
-        states = leaves_like(params, state.param_states, "param_states")
-        opt_state = conversion.opt_state(step_count(state.step), states)
-        made = conversion.transformation()
-        tx = FromDefinition.of(made, self, hyper_params, params, inject=inject)
-        return tx, opt_state
+        return to_optax_state(self, hyper_params, params, state, inject=inject)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
         """The state of an optimizer, converted from the state of the transformation.
@@ -432,14 +427,7 @@ class OptimizerDef(ByValue):
         Raises:
           ValueError: the optax state belongs to another transformation.
         """
-        fresh = self.init_state(params)
-        conversion = conversion_of(self, self.hyper_params, params, normalise=False)
-        conversion.check(opt_state)
-        states = conversion.param_states(
-            opt_state, leaves_like(params, fresh.param_states, "param_states")
-        )
-        treedef = jax.tree.structure(params)
-        return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
+        return to_legacy_state(self, params, step, opt_state)
 
     def unreplicated(self) -> OptimizerDef:
         """The definition of a single copy of a replicated optimizer.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.bridge.definition import Definition, HyperParams, PyTree
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.pairing import Pairing
 from flaxoptim_compat.bridge.train_state import Conversion
+from flaxoptim_compat.bridge.trees import leaves_like, step_count
 from flaxoptim_compat.optim.legacy_loop import formula_of
+from flaxoptim_compat.optim.state import OptimizerState
 
 
 # Flax 0.11 flattens the contents of a nnx.Optimizer like jax, and rebuilds them. A named tuple
@@ -84,10 +85,46 @@ def conversion_of(
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))
-    if pairing is not None:
-        params = pairing.to_model(params)
-        assignments = [
-            dataclasses.replace(each, leaves=pairing.places(each.leaves)) for each in assignments
-        ]
     paired_formula = functools.partial(formula_of, pairing=pairing)
-    return Conversion(assignments, params, inject_arrays, paired_formula, inject_numbers)
+    return Conversion(assignments, params, inject_arrays, paired_formula, inject_numbers, pairing)
+
+
+def to_optax_state(
+    definition: Definition,
+    hyper_params: HyperParams,
+    params: PyTree,
+    state: OptimizerState,
+    pairing: Pairing | None = None,
+    inject: bool = True,
+) -> tuple[FromDefinition, PyTree]:
+    """The transformation of a definition, and its state, converted from that of an optimizer."""
+    conversion = conversion_of(
+        definition, hyper_params, params, pairing=pairing, inject_numbers=inject
+    )
+    states = leaves_like(params, state.param_states, "param_states")
+    opt_state = conversion.opt_state(step_count(state.step), states)
+    made = conversion.transformation()
+    tx = FromDefinition.of(made, definition, hyper_params, params, pairing, inject)
+    return tx, opt_state
+
+
+def to_legacy_state(
+    definition: Definition,
+    params: PyTree,
+    step: Leaf,
+    opt_state: PyTree,
+    pairing: Pairing | None = None,
+) -> OptimizerState:
+    """The state of an optimizer, converted from the state of its definition's transformation.
+
+    Raises:
+      ValueError: the optax state belongs to another transformation.
+    """
+    conversion = conversion_of(
+        definition, definition.hyper_params, params, normalise=False, pairing=pairing
+    )
+    conversion.check(opt_state)
+    fresh = definition.init_state(params).param_states
+    states = conversion.param_states(opt_state, leaves_like(params, fresh, "param_states"))
+    treedef = jax.tree.structure(params)
+    return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))

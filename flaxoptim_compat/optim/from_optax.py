@@ -264,7 +264,7 @@ class FromOptax(OptimizerDef):
             lambda values: source(**hp.fields_of(values)),
             hyper_params,
             names,
-            hp.float_dtype(jax.tree.leaves(params)),
+            jax.tree.leaves(params),
         )
         return tx, dict.fromkeys(names, rate) if rate is not None else {}
 

@@ -70,7 +70,7 @@ class MultiOptimizer(OptimizerDef):
         leaves = jax.tree.leaves(params)
 
         def first_states(part: Assignment) -> PyTree:
-            own_leaves = tuple(_as_array(leaves[index]) for index in part.leaves)
+            own_leaves = tuple(map(_as_array, part.pick(leaves)))
             return part.definition.init_state(own_leaves).param_states
 
         states = self._value_per_leaf(params, first_states)
@@ -87,26 +87,18 @@ class MultiOptimizer(OptimizerDef):
         )
 
         def axes(part: Assignment) -> PyTree:
-            own_leaves, states, specs = (
-                tuple(column[index] for index in part.leaves) for column in columns
-            )
+            own_leaves, states, specs = map(part.pick, columns)
             part_state = OptimizerState(state.step, states)
             return part.definition.state_axes(own_leaves, part_state, specs).param_states
 
         return OptimizerState(PartitionSpec(), self._value_per_leaf(params, axes))
 
     def _value_per_leaf(self, params: PyTree, values_of: Callable[[Assignment], PyTree]) -> PyTree:
-        """A tree like the parameters: a value from the optimizer of each leaf; None without one.
-
-        Args:
-          params: the parameters.
-          values_of: takes a part to the values of its leaves.
-        """
+        """A tree like the parameters: a value from the optimizer of each leaf; None without one."""
         treedef: PyTreeDef = jax.tree.structure(params)
         values: list[ParamState] = [None] * treedef.num_leaves
         for part in self.assign(self.hyper_params, params, range(len(values))):
-            for index, value in zip(part.leaves, values_of(part), strict=True):
-                values[index] = value
+            part.put(values_of(part), values)
         return treedef.unflatten(values)
 
     def shown(self, hyper_params: HyperParams) -> str:

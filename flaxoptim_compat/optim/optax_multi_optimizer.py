@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec
 from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
+from flaxoptim_compat.bridge.definition import Assignment, HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.extra_args import update
 from flaxoptim_compat.bridge.trees import Target, leaves_like, step_count
 from flaxoptim_compat.optim.conversion import FromDefinition
@@ -25,27 +25,13 @@ from flaxoptim_compat.transforms.hold import hold
 from flaxoptim_compat.transforms.parameters import require_parameters
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Part:
-    """A definition with its own hyper-parameters, parameters and state.
-
-    Args:
-      definition: the definition of the part.
-      hyper_params: the hyper-parameters of the part in this call.
-      leaves: the indices of its parameters among the leaves of the target.
-      params: its parameters.
-      state: its state.
-    """
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class _Part(Assignment):
+    """An assignment with its own parameters and state."""
 
     definition: Any
-    hyper_params: HyperParams
-    leaves: tuple[int, ...]
     params: tuple[Leaf, ...]
     state: OptimizerState
-
-    def pick(self, values: Sequence[PyTree]) -> tuple[PyTree, ...]:
-        """The values for the parameters of this part, from a value for each leaf of the target."""
-        return tuple(values[index] for index in self.leaves)
 
 
 class OptaxMultiOptimizer(MultiOptimizer):
@@ -99,8 +85,7 @@ class OptaxMultiOptimizer(MultiOptimizer):
                 part.hyper_params, part.params, part.state, part.pick(gradients)
             )
             states.append(after.param_states)
-            for index, leaf in zip(part.leaves, moved, strict=True):
-                leaves[index] = leaf
+            part.put(moved, leaves)
         count = step_count(state.step) + 1
         return target.treedef.unflatten(leaves), OptimizerState(count, tuple(states))
 
@@ -174,11 +159,9 @@ class OptaxMultiOptimizer(MultiOptimizer):
         return [
             _with_own_extra_args(
                 _Part(
-                    each.definition,
-                    each.hyper_params,
-                    each.leaves,
-                    tuple(leaves[index] for index in each.leaves),
-                    OptimizerState(step, part_state),
+                    **vars(each),
+                    params=each.pick(leaves),
+                    state=OptimizerState(step, part_state),
                 ),
                 params,
             )
@@ -236,14 +219,14 @@ def _with_own_extra_args(part: _Part, params: PyTree) -> _Part:
         return part
     hyper_params = hp.fields_of(part.definition.hyper_params)
     extra_args = {
-        name: _extra_arg_of_part(part.leaves, params, value)
+        name: _extra_arg_of_part(part, params, value)
         for name, value in hp.fields_of(part.hyper_params).items()
         if name not in hyper_params
     }
     return dataclasses.replace(part, hyper_params=part.hyper_params.replace(**extra_args))
 
 
-def _extra_arg_of_part(indices: tuple[int, ...], params: PyTree, value: Any) -> Any:
+def _extra_arg_of_part(part: Assignment, params: PyTree, value: Any) -> Any:
     """An extra argument for one part.
 
     A tree like the parameters becomes a tuple for the parameters of the part. A function of the
@@ -257,18 +240,17 @@ def _extra_arg_of_part(indices: tuple[int, ...], params: PyTree, value: Any) -> 
             return value(*map(_whole, args), **kwargs)
 
         def _whole(argument: Any) -> Any:
-            if not isinstance(argument, tuple) or len(argument) != len(indices):
+            if not isinstance(argument, tuple) or len(argument) != len(part.leaves):
                 return argument
             whole = list(leaves)
-            for index, leaf in zip(indices, argument, strict=True):
-                whole[index] = leaf
+            part.put(argument, whole)
             return jax.tree.unflatten(treedef, whole)
 
         return of_part
     values = jax.tree.leaves(value)
     structure: PyTreeDef = jax.tree.structure(value)
     same = structure == treedef and list(map(np.shape, values)) == list(map(np.shape, leaves))
-    return tuple(values[index] for index in indices) if same else value
+    return part.pick(values) if same else value
 
 
 def _joint_transformation(
@@ -290,15 +272,13 @@ def _joint_transformation(
         states = []
         for part, tx, before in zip(parts, txs, opt_state, strict=True):
             own_args = {
-                name: _extra_arg_of_part(part.leaves, params, value)
-                for name, value in extra_args.items()
+                name: _extra_arg_of_part(part, params, value) for name, value in extra_args.items()
             }
             part_updates, after = update(
                 tx, part.pick(gradients), before, part.pick(leaves), **own_args
             )
             states.append(after)
-            for index, leaf_update in zip(part.leaves, part_updates, strict=True):
-                updates[index] = leaf_update
+            part.put(part_updates, updates)
         return jax.tree.unflatten(treedef, updates), tuple(states)
 
     return optax.GradientTransformationExtraArgs(init, update_all)

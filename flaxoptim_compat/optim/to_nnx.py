@@ -10,11 +10,10 @@ import optax
 
 from flaxoptim_compat.bridge.definition import PyTree
 from flaxoptim_compat.bridge.pairing import Pairing, Paths
-from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
+from flaxoptim_compat.bridge.trees import step_count, unshared
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
+from flaxoptim_compat.optim.conversion import to_legacy_state, to_optax_state
 from flaxoptim_compat.optim.optimizer import Optimizer
-from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.versions.allowed import refuse_old_nnx
 
 # Importing nnx takes a while. Only programs that call one of these functions wait for it.
@@ -72,17 +71,13 @@ def to_nnx(
     parameters = Parameters(model, wrt)
     pairing = parameters.pair(target, paths)
     hyper_params = definition.update_hyper_params(**hyper_param_overrides)
-    conversion = conversion_of(definition, hyper_params, target, pairing=pairing)
-    target_states = leaves_like(target, state.param_states, "param_states")
-    states = [target_states[leaf] for leaf in pairing.leaves]
-    step = step_count(state.step)
+    tx, opt_state = to_optax_state(definition, hyper_params, target, state, pairing)
     # Restored arrays may be numpy's, and a variable must hold jax's.
-    converted = pairing.to_model(target), conversion.opt_state(step, states)
-    params, opt_state = unshared(jax.tree.map(jnp.asarray, converted))
-    tx = FromDefinition.of(conversion.transformation(), definition, hyper_params, target, pairing)
+    converted = jax.tree.map(jnp.asarray, (pairing.to_model(target), opt_state))
+    params, opt_state = unshared(converted)
     made = nnx.Optimizer(model, _beginning_with(parameters.as_variables(opt_state)), wrt=wrt)
     made.tx = tx
-    made.step[...] = step.astype(jnp.uint32)
+    made.step[...] = step_count(state.step).astype(jnp.uint32)
     parameters.set(params)
     return made
 
@@ -117,14 +112,8 @@ def from_nnx(
     definition, pairing = _origin(optimizer, parameters, like, paths)
     target = pairing.to_target(parameters.treedef.unflatten(parameters.values))
     opt_state, step = values_of(optimizer.opt_state), values_of(optimizer.step)
-    conversion = conversion_of(
-        definition, definition.hyper_params, target, normalise=False, pairing=pairing
-    )
-    conversion.check(opt_state)
-    fresh = leaves_like(target, definition.init_state(target).param_states, "param_states")
-    states = conversion.param_states(opt_state, [fresh[leaf] for leaf in pairing.leaves])
-    in_target = pairing.to_target(pairing.model.unflatten(states))
-    return Optimizer(definition, OptimizerState(jnp.asarray(step, jnp.int32), in_target), target)
+    state = to_legacy_state(definition, target, step, opt_state, pairing)
+    return Optimizer(definition, state, target)
 
 
 def _origin(
