@@ -122,8 +122,6 @@ def _difference(target: PyTree, tree: PyTree, path: KeyPath) -> tuple[KeyPath, s
 
     The tree fits if it has a subtree in place of a leaf of the target.
     """
-    if target is None or tree is None:
-        return None if target is tree else (path, _name(target), _name(tree))
     if jax.tree_util.all_leaves([target]):
         return None
     if type(target) is not type(tree):

@@ -118,6 +118,41 @@ def test_gradients_that_do_not_fit_a_tuple(step: Any) -> None:
             step(optim.Adam(0.1).create({"pair": TUPLE}), {"pair": grads})
 
 
+LEAF, NODE = jnp.ones(3), {"w": jnp.ones(3)}
+DIFFERENCES = {
+    "none_in_both": (
+        {"a": None, "b": NODE},
+        {"a": None, "b": LEAF},
+        "at ['b'] the target has a dict, gradients have a leaf.",
+    ),
+    "leaf_for_none": (
+        {"a": None},
+        {"a": LEAF},
+        "at ['a'] the target has None, gradients have a leaf.",
+    ),
+    "none_for_node": (NODE, None, "at the root the target has a dict, gradients have None."),
+    "missing": (
+        {"a": NODE},
+        {"a": {}},
+        "at ['a']['w'] the target has a leaf, gradients have nothing.",
+    ),
+    "extra": ({}, {"a": None}, "at ['a'] the target has nothing, gradients have None."),
+    "subtree_for_leaf": (
+        {"a": LEAF, "b": [LEAF]},
+        {"a": NODE, "b": (LEAF,)},
+        "at ['b'] the target has a list, gradients have a tuple.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("target", "grads", "where"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_the_first_difference_is_named(target: Any, grads: Any, where: str) -> None:
+    with raises(ValueError) as raised:
+        apply(optim.GradientDescent(0.1).create(target), grads)
+    expected = f"gradients do not have the structure of the target: {where}"
+    assert str(raised.value) == expected
+
+
 @in_and_outside_jit
 @pytest.mark.parametrize("name", ["Adafactor", "Adam", "Momentum"])
 def test_a_derivative_of_integers_moves_nothing(genuine: Any, name: str, step: Any) -> None:
