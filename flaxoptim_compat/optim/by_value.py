@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from itertools import islice
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from flaxoptim_compat.bridge.definition import HyperParams
 from flaxoptim_compat.bridge.equality import same
@@ -23,10 +23,15 @@ class ByValue:
     """Equality, and snapshots of hyper-parameters, which a program may assign at any time."""
 
     hyper_params: HyperParams
+    # The attribute that holds the hyper-parameters.
+    _holder: ClassVar[str] = "hyper_params"
 
     def step_structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
-        attributes = {name: value for name, value in vars(self).items() if name != "hyper_params"}
+        attributes = {name: value for name, value in vars(self).items() if name != self._holder}
+        for name, inner in _held_by(self):
+            parts = inner if isinstance(inner, tuple) else (inner,)
+            attributes[name] = tuple(part.step_structure() for part in parts)
         return (type(self), attributes)
 
     def snapshot(self) -> Snapshot:
@@ -133,6 +138,7 @@ def _held_by(definition: ByValue) -> list[tuple[str, ByValue | tuple[ByValue, ..
     held: list[tuple[str, ByValue | tuple[ByValue, ...]]] = []
     for name, value in vars(definition).items():
         items = value if isinstance(value, tuple) else (value,)
+        # A generator for all() would be entered once for each definition of a MultiOptimizer.
         for item in items:
             if not isinstance(item, ByValue):
                 break

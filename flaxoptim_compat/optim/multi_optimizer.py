@@ -226,14 +226,6 @@ class MultiOptimizer(OptimizerDef):
             )
         return list(zip(self.sub_optimizers, hyper_params, strict=False))
 
-    def step_structure(self) -> tuple[object, ...]:
-        """The class, the traversals, and the step structure of each optimizer."""
-        return (
-            type(self),
-            self.traversals,
-            tuple(definition.step_structure() for definition in self.sub_optimizers),
-        )
-
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
         """The state dict of an older Flax in the layout of Flax 0.5.3."""
         count = len(jax.tree.leaves(target))

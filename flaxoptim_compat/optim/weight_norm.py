@@ -165,6 +165,7 @@ class WeightNorm(OptimizerDef):
     """
 
     broadcasts: ClassVar[bool] = False
+    _holder: ClassVar[str] = "_own"
 
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Number = 0, wn_eps: Number = 1e-8
@@ -306,10 +307,6 @@ class WeightNorm(OptimizerDef):
         grads = split_gradient(grad, state.direction, state.scale, decay, eps)
         direction = (state.direction, state.direction_state, grads[0])
         return (*direction, state.scale, state.scale_state, grads[1])
-
-    def step_structure(self) -> tuple[object, ...]:
-        """The class, and the step structure of the wrapped definition."""
-        return (type(self), self.wrapped_optimizer.step_structure())
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """The state of one parameter in the layout of Flax 0.5.3.

@@ -94,6 +94,10 @@ def test_the_default_rate_stands_in_the_state() -> None:
     assert float(state.opt_state.hyperparams["learning_rate"]) == 0.25
     state = optim.Adam(0.25).create({"w": jnp.ones(3)}).to_train_state(learning_rate=0.5)
     assert float(state.opt_state.hyperparams["learning_rate"]) == 0.5
+    # A decay rate that is an array stands there too.
+    definition = optim.Adam(0.25, beta2=jnp.asarray(0.5))
+    state = definition.create({"w": jnp.ones(3)}).to_train_state()
+    assert state.opt_state.hyperparams == {"learning_rate": 0.25, "beta2": 0.5}
     with pytest.raises(AssertionError, match="no learning rate provided"):
         optim.Adam().create({"w": jnp.ones(3)}).to_train_state()
 

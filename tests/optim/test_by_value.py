@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.bridge.traversals import t_identity
 from tests.support.python_calls import files_of_calls
 
 PARAMS = {"a": jnp.linspace(-1.0, 2.0, 6).reshape(2, 3), "b": jnp.linspace(0.5, 1.0, 3)}
@@ -57,6 +58,24 @@ def with_partial(part: str) -> Any:
     return optim.MultiOptimizer((optim.ModelParamTraversal(selects), optim.Adam(0.1)))
 
 
+def scaled(kind: Any) -> Callable[..., Any]:
+    """A subclass that multiplies the parameters after each step by an attribute of its own."""
+
+    class Scaled(kind):  # type: ignore[misc]
+        def __init__(self, factor: float, *arguments: Any) -> None:
+            self.factor = factor
+            super().__init__(*arguments)
+
+        def apply_gradient(self, *arguments: Any) -> Any:
+            params, state = super().apply_gradient(*arguments)
+            return jax.tree.map(lambda param: param * self.factor, params), state
+
+    return Scaled
+
+
+ScaledParts, ScaledNorm = scaled(optim.MultiOptimizer), scaled(optim.WeightNorm)
+
+
 BUILDERS: dict[str, Any] = {
     "Adam": lambda: optim.Adam(0.1, weight_decay=1e-4),
     "numpy rate": lambda: optim.Adam(np.float32(0.1)),
@@ -66,6 +85,7 @@ BUILDERS: dict[str, Any] = {
     "WeightNorm": lambda: optim.WeightNorm(optim.Momentum(0.1)),
     "MultiOptimizer": multi,
     "closure": lambda: with_closure("a"),
+    "subclass": lambda: ScaledNorm(0.5, optim.Momentum(0.1)),
 }
 
 
@@ -110,6 +130,14 @@ DIFFERENT = {
         lambda: optim.WeightNorm(optim.Momentum(0.1), wn_decay=0.1),
     ),
     "part": (lambda: multi(), lambda: multi(rate=0.2)),
+    "attribute beside parts": (
+        lambda: ScaledParts(1.0, (t_identity.tree(), optim.Momentum(0.1))),
+        lambda: ScaledParts(2.0, (t_identity.tree(), optim.Momentum(0.1))),
+    ),
+    "attribute beside the wrapped": (
+        lambda: ScaledNorm(1.0, optim.Momentum(0.1)),
+        lambda: ScaledNorm(2.0, optim.Momentum(0.1)),
+    ),
     "closure": (lambda: with_closure("a"), lambda: with_closure("b")),
     "closures": (lambda: multi(), lambda: multi(limit=100)),
     "partial": (lambda: with_partial("a"), lambda: with_partial("b")),
