@@ -25,15 +25,11 @@ def differ_by_ones(expected: Shape, found: Shape) -> bool:
 
 
 def reshaped(like: PyTree, restored: PyTree) -> PyTree:
-    """The restored tree; arrays that differ by axes of size one get the shapes of ``like``.
+    """The restored tree, with the shapes of ``like`` in arrays that differ by axes of size one.
 
     A warning names the first such array, at the line of the program that restores. The tree is
     returned unchanged if another shape differs by more, or if all arrays may be copies for devices,
     which have one more axis.
-
-    Args:
-      like: the tree that was restored into.
-      restored: a tree of the same structure.
 
     Raises:
       ValueError: ``strict()`` refuses such an array; the message names the first path.

@@ -55,14 +55,10 @@ def compiled_steps(enabled: bool) -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StepPlan:
-    """Everything that decides about a step except its arrays: equal plans share a compiled step.
-
-    Args:
-      definition: the definition of the step.
-      static: the hyper-parameters that are built into the compiled step.
-    """
+    """Everything that decides about a step except its arrays: equal plans share a compiled step."""
 
     definition: Definition
+    # The hyper-parameters that are built into the compiled step.
     static: HyperParams
 
     def __eq__(self, other: object) -> bool:
@@ -103,12 +99,7 @@ def _variants(kind: type) -> list[StepPlan]:
 
 
 def compiled(plan: StepPlan, dynamic: PyTree, step: Step) -> Outcome:
-    """The outcome of a step, by compiled calls.
-
-    Args:
-      plan: the plan of the step.
-      dynamic: the hyper-parameters that are not built into the compiled step.
-      step: the step.
+    """The outcome of a step, by compiled calls that take the hyper-parameters ``dynamic``.
 
     Raises:
       ValueError: a gradient has another shape than its parameter.

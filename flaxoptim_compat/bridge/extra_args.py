@@ -61,13 +61,7 @@ def ignored(
 ) -> list[str]:
     """The names of the extra arguments that no stage of a transformation takes.
 
-    Args:
-      owner: an object that always makes this transformation. The result is remembered for it.
-      tx: the transformation.
-      grads: the gradients of the step.
-      opt_state: the state of the transformation.
-      params: the parameters.
-      extra_args: the arguments of the step by name.
+    The result is remembered for the owner, an object that always makes this transformation.
     """
     taken = _taken.setdefault(owner, set())
     asked = extra_args.keys() - taken

@@ -75,11 +75,9 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
 
 
 def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
-    """Hyper-parameters of any class as the dataclass of the definition; flax read them by name.
+    """Hyper-parameters as the dataclass of the definition, which is the class of ``like``.
 
-    Args:
-      hyper_params: the dataclass itself, a named tuple, or a class of settings.
-      like: the hyper-parameters of the definition.
+    Flax read them by name, also off a named tuple, or a class of settings.
     """
     kind: Any = type(like)
     if isinstance(hyper_params, kind) or not dataclasses.is_dataclass(like):
@@ -88,12 +86,7 @@ def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
 
 
 def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse overrides whose names are not known.
-
-    Args:
-      owner: the name of the class or the function that has the hyper-parameters.
-      overrides: the names of the overrides.
-      known: the names of the hyper-parameters.
+    """Refuse overrides whose names are not known to the owner, a class or a function.
 
     Raises:
       TypeError: a name is not known; the message lists the known names.
@@ -129,11 +122,7 @@ def _normalise(name: str, value: Any) -> Any:
 
 
 def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
-    """The hyper-parameters with Python numbers as floats.
-
-    Args:
-      owner: the name of the definition's class, for messages.
-      hyper_params: the hyper-parameters of one call.
+    """The hyper-parameters of an owner, the class of a definition, with Python numbers as floats.
 
     Raises:
       AssertionError: there is no learning rate (the type flax raised).

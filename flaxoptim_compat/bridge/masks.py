@@ -57,12 +57,9 @@ def labelled(treedef: PyTreeDef, assignments: Sequence[Assignment]) -> PyTree:
 def select(
     traversals: Iterable[Any], target: PyTree, eligible: Sequence[int]
 ) -> list[tuple[int, ...]]:
-    """The eligible leaves that each traversal selects.
+    """The eligible leaves that each traversal selects, by their indices.
 
-    Args:
-      traversals: the traversals of a MultiOptimizer.
-      target: the parameters; filters see the shape and dtype of a leaf, not its value.
-      eligible: indices of the leaves to choose from.
+    Filters see the shape and dtype of a leaf, not its value.
 
     Raises:
       ValueError: two traversals select the same leaf.

@@ -87,12 +87,7 @@ def by_operators(
 ) -> tuple[Leaf, ParamState]:
     """One parameter after a step, and its new state; numpy computes with its own arrays.
 
-    Args:
-      assignment: the definition that moves the parameter, perhaps with other parameters.
-      step: the number of steps done.
-      leaf: the parameter.
-      state: the state of the parameter.
-      gradient: the gradient of the parameter.
+    The assignment may move other parameters too.
     """
     definition = assignment.definition
     formula = definition.formula

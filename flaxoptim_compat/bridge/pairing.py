@@ -45,10 +45,6 @@ def renamed(old: Iterable[str], paths: Paths | None) -> list[str]:
     In a path, the longest key of a mapping that the path begins with is replaced by its value. A
     path that begins with no key stays. Slashes separate names, and the empty path is the root.
 
-    Args:
-      old: the paths of all parameters.
-      paths: the paths that change.
-
     Raises:
       ValueError: no path begins with a key, or two parameters get the same path.
     """

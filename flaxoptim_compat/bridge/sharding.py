@@ -136,12 +136,8 @@ def of_state(param: Leaf, state: ParamState, axes: PyTree) -> PyTree:
     """The axes of every array in the state of one parameter, by shape.
 
     An array with as many dimensions as the parameter has the parameter's axes, except for a
-    dimension of another size, as after a sum. Any other array has no axes.
-
-    Args:
-      param: the parameter, or anything with its shape.
-      state: the state of that parameter, any tree.
-      axes: the axes of the parameter, a PartitionSpec or None.
+    dimension of another size, as after a sum. Any other array has no axes. The axes are a
+    PartitionSpec or None, and only the shape of the parameter counts.
     """
     shape = np.shape(param)
 

@@ -68,10 +68,8 @@ def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> lis
 def traced(step: Step, by_device: bool = False) -> Outcome:
     """The outcome of a step.
 
-    Args:
-      step: the step.
-      by_device: whether leaves may be on different devices. Such leaves cannot be computed
-        together: the step then computes one set of devices after the other.
+    With ``by_device``, leaves may be on different devices. Such leaves cannot be computed together:
+    the step then computes one set of devices after the other.
     """
     count = step_count(step.count)
     assignments = step.assign(range(len(step.gradients)))

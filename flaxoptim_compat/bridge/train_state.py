@@ -86,16 +86,7 @@ def to_train_state(
     apply_fn: Callable[..., Any] | None = None,
     extra_args: bool = False,
 ) -> TrainState:
-    """A TrainState for any parameters.
-
-    Args:
-      tx: the transformation, which says what a step does.
-      params: the parameters.
-      step: the number of steps done.
-      opt_state: the state of ``tx``.
-      apply_fn: kept in the TrainState for the user.
-      extra_args: whether ``tx`` may take extra arguments.
-    """
+    """A TrainState for any parameters, and with ``extra_args`` for those that ``tx`` may take."""
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
     kind = TrainState if mapping and not extra_args else AnyTargetTrainState
     state: TrainState = kind(

@@ -32,11 +32,7 @@ def thaw(tree: PyTree) -> PyTree:
 
 
 class Target:
-    """The parameters of an optimizer, with their structure and their leaves.
-
-    Args:
-      tree: the parameters.
-    """
+    """The parameters of an optimizer, with their structure and their leaves."""
 
     def __init__(self, tree: PyTree) -> None:
         self.tree = tree
@@ -96,12 +92,9 @@ class Target:
 
 
 def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[PyTree]:
-    """The values of a tree at the leaves of the target; a dict and a FrozenDict are the same.
+    """The values, or the subtrees, of a tree at the leaves of the target.
 
-    Args:
-      target: the tree that gives the structure.
-      tree: the tree to flatten; in place of a leaf of the target, the tree may have a subtree.
-      what: the name of ``tree`` in error messages.
+    A dict and a FrozenDict are the same. Error messages call the tree ``what``.
 
     Raises:
       ValueError: the structures differ; the message names the first path at which they do.

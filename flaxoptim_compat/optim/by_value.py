@@ -87,15 +87,13 @@ class StaticDefinition:
     snapshots of the hyper-parameters are compared, therefore, and not the objects. Each call of a
     jitted function makes such a snapshot, compares it with the one of the trace, and restores the
     definition of a third: every step of a program waits for this code.
-
-    Args:
-      definition: any definition; a definition of another package has no snapshot.
     """
 
     __slots__ = ("definition", "snapshot")
 
     def __init__(self, definition: Any) -> None:
         self.definition = definition
+        # A definition of another package has no snapshot.
         self.snapshot: Snapshot | None = (
             definition.snapshot() if isinstance(definition, ByValue) else None
         )

@@ -71,15 +71,9 @@ def conversion_of(
 ) -> Conversion:
     """The conversion of a definition with these values, and of its state, to optax and back.
 
-    Args:
-      definition: any definition.
-      hyper_params: the values to start from.
-      params: the parameters in the tree of the definition. The leaves in the tree decide which of
-        them a MultiOptimizer moves.
-      inject_arrays: whether hyper-parameters that are arrays can be set in the optax state.
-      normalise: whether the definition normalises the values first.
-      pairing: the place of each parameter in a model, if optax sees the structure of a model.
-      inject_numbers: whether hyper-parameters that are numbers can be set in the optax state.
+    The leaves in the tree of the parameters decide which of them a MultiOptimizer moves. With
+    ``normalise``, the definition normalises the values first. The other arguments are those of
+    ``Conversion``.
     """
     if normalise and not definition.own_code().must_be_called:
         hyper_params = definition.normalise(hyper_params)

@@ -232,11 +232,7 @@ _HOMES: Final = {"optax": optax, "transforms": transforms}
 
 
 def parameters_of(function: str) -> dict[str, Any]:
-    """The parameters of a function with their defaults.
-
-    Args:
-      function: its name in a text, such as ``optax.adam``.
-    """
+    """The parameters of a function with their defaults, by its name in a text: ``optax.adam``."""
     home, _, name = function.partition(".")
     return {
         name: REQUIRED if each.default is each.empty else each.default

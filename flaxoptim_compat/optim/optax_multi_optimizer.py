@@ -185,11 +185,9 @@ def _overridden(definition: Any, values: HyperParams, overrides: Mapping[str, An
 def _with_taken_overrides(
     parts: Sequence[_Part], gradients: Sequence[Leaf] | None = None
 ) -> list[_Part]:
-    """The parts, each with the overrides that it takes.
+    """The parts, each with those of its overrides that it takes.
 
-    Args:
-      parts: parts with all overrides that they may take.
-      gradients: the gradients of all parameters; None without a step, which has no extra arguments.
+    Without a step there are no gradients, and an extra argument is an error.
 
     Raises:
       TypeError: no part takes an override.

@@ -14,12 +14,9 @@ _PREMISES = {
 
 
 def notice(removed: str, kind: str, expression: str | None) -> str:
-    """The text of the notice.
+    """The text of the notice, for a definition of the class ``kind``.
 
-    Args:
-      removed: the name that Flax removed.
-      kind: the name of the class of the definition.
-      expression: the optax expression that does the same; None if no single one does.
+    The expression is that of optax that does the same; None if no single one does.
     """
     subject = f"{removed} was removed from Flax in {REMOVED_IN}."
     if expression is None:
