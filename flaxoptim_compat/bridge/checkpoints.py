@@ -15,7 +15,7 @@ from flax.core import FrozenDict
 from jax.sharding import PartitionSpec, Sharding
 from jax.tree_util import PyTreeDef
 
-from flaxoptim_compat.bridge.definition import Leaf, PyTree
+from flaxoptim_compat.bridge.definition import Assignment, Definition, Leaf, PyTree
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.trees import number_kind
 
@@ -75,11 +75,7 @@ def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
 
     The walk does the same as ``flax.serialization.from_state_dict``, and checks names and shapes. A
     state dict that does not fit may still be right: an older layout, axes in place of arrays, or a
-    type of the user's.
-
-    Args:
-      like: gives the structure and the shapes; its values are not used.
-      state_dict: nested dicts of arrays.
+    type of the user's. The values of ``like`` are not used.
 
     Raises:
       NotFitting: an entry is missing, unexpected, no array or of another shape, or ``like`` holds a
@@ -171,12 +167,8 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
 def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[Misfit]]:
     """The values of ``state_dict`` in the structure of ``like``, as flax restores them.
 
-    Surplus entries are ignored, and any value in place of an array is taken unchanged.
-
-    Args:
-      like: gives the structure; its values are not used.
-      state_dict: nested dicts of arrays.
-      where: the path of both trees, for messages.
+    Surplus entries are ignored, and any value in place of an array is taken unchanged. Messages
+    have ``where`` as the path of both trees.
 
     Returns:
       the restored values, and the misfits: give these to ``warn_of`` when everything is restored.
@@ -222,7 +214,7 @@ class Misfit:
     path: str
     expected: str
     found: str
-    refused: bool
+    refused: bool = True
 
     def __str__(self) -> str:
         return f"{self.path} expected {self.expected}, found {self.found}"
@@ -239,11 +231,11 @@ def _misfits(
     where = functools.partial("/".join, path)
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
-            yield Misfit(where(), f"the entries {sorted(expected)}", _describe(found), True)
+            yield Misfit(where(), f"the entries {sorted(expected)}", _describe(found))
             return
         for name in expected:
             if name not in found:
-                yield Misfit(f"{where()}/{name}", _describe(expected[name]), "nothing", True)
+                yield Misfit(f"{where()}/{name}", _describe(expected[name]), "nothing")
         for name in found:
             if name not in expected:
                 # Flax ignores unknown entries in a dict, and refuses them in anything else.
@@ -279,10 +271,6 @@ def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
     return ""
 
 
-def _mismatch(path: str, expected: str, found: str) -> ValueError:
-    return Misfit(path, expected, found, True).error()
-
-
 def _describe(value: PyTree) -> str:
     if value is None:
         return "None"
@@ -293,11 +281,9 @@ def _describe(value: PyTree) -> str:
 
 
 def refuse_no_count(state_dict: PyTree) -> None:
-    """Refuse a state dict whose step is no count. Flax restored such a step and failed afterwards.
+    """Refuse the state dict of an ``OptimizerState`` whose step is no count, nor axes in its place.
 
-    Args:
-      state_dict: the state dict of an ``OptimizerState``, or anything else. Axes in place of a step
-        are accepted.
+    Flax restored such a step and failed afterwards.
 
     Raises:
       ValueError: the step is no count.
@@ -310,27 +296,34 @@ def refuse_no_count(state_dict: PyTree) -> None:
     else:
         is_count = not isinstance(step, str | bytes | list | Mapping | complex)
     if not is_count:
-        raise _mismatch("state/step", "a count of steps", reprlib.repr(step))
+        raise Misfit("state/step", "a count of steps", reprlib.repr(step)).error()
 
 
 def upgrade(
-    target: PyTree, state_dict: PyTree, upgrade_entry: Callable[[int, Leaf, PyTree], PyTree]
+    target: PyTree,
+    state_dict: PyTree,
+    parts: Iterable[Assignment],
+    upgrade_entry: Callable[[Definition, Leaf, PyTree], PyTree] = (
+        lambda definition, param, entry: definition.upgrade_param_state(param, entry)
+    ),
 ) -> PyTree:
     """The state dict with an upgraded entry for every parameter, and an int32 scalar as step.
 
     Args:
       target: the parameters, already restored.
       state_dict: the state dict of an ``OptimizerState``.
-      upgrade_entry: takes the index of a parameter, the parameter and its entry to the new entry.
+      parts: the definitions, which upgrade the entries of their own parameters.
+      upgrade_entry: asks a definition for the new entry of a parameter.
     """
     if not isinstance(state_dict, Mapping) or set(state_dict) != {"step", "param_states"}:
         return state_dict
     leaves, treedef = jax.tree.flatten(target)
+    mover = {index: part.definition for part in parts for index in part.leaves}
     positions = serialization.to_state_dict(jax.tree.unflatten(treedef, range(len(leaves))))
 
     def rewritten(position: PyTree, entry: PyTree) -> PyTree:
-        if isinstance(position, int):
-            return upgrade_entry(position, leaves[position], entry)
+        if isinstance(position, int) and position in mover:
+            return upgrade_entry(mover[position], leaves[position], entry)
         if isinstance(position, Mapping) and isinstance(entry, Mapping):
             return {
                 name: rewritten(position[name], child) if name in position else child
@@ -351,10 +344,8 @@ def merge_list_of_states(
 ) -> PyTree:
     """The state dict of a MultiOptimizer with one state, as since Flax 0.3.3, not a list of states.
 
-    Args:
-      target: the parameters.
-      state_dict: a state dict of either layout; one of the newer layout is returned unchanged.
-      groups: the leaves of each optimizer, in the order of its traversal.
+    A state dict of the newer layout is returned unchanged. The groups are the leaves of each
+    optimizer, in the order of its traversal.
 
     Raises:
       ValueError: the list does not fit the optimizers.
@@ -368,24 +359,23 @@ def merge_list_of_states(
         and isinstance(state["param_states"], Mapping)
         for state in states
     ):
-        raise _mismatch(
-            "state",
+        expected = (
             "the entries ['param_states', 'step'], or a list of"
-            f" {len(groups)} states as Flax 0.3.2 had",
-            _describe(state_dict),
+            f" {len(groups)} states as Flax 0.3.2 had"
         )
+        raise Misfit("state", expected, _describe(state_dict)).error()
     steps = {int(np.asarray(state["step"])) for state in states if state}
     if len(steps) != 1:
-        raise _mismatch("state", "the same step for all optimizers", f"steps {sorted(steps)}")
+        expected = "the same step for all optimizers"
+        raise Misfit("state", expected, f"steps {sorted(steps)}").error()
     treedef: PyTreeDef = jax.tree.structure(target)
     entries: list[PyTree] = [None] * treedef.num_leaves
     for state, leaves in zip(states, groups, strict=True):
         assert state is not None
         param_states = state["param_states"]
         if set(param_states) != {str(number) for number in range(len(leaves))}:
-            raise _mismatch(
-                "state", f"a group of {len(leaves)} parameters", _describe(param_states)
-            )
+            expected = f"a group of {len(leaves)} parameters"
+            raise Misfit("state", expected, _describe(param_states)).error()
         for number, index in enumerate(leaves):
             entries[index] = param_states[str(number)]
     assert states[0] is not None

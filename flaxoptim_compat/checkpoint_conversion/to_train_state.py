@@ -45,14 +45,11 @@ def _in_present_layout(params: Any, state: Any, assignments: Sequence[Assignment
         # The steps are compared with each other, so they are read as numbers.
         state = {name: {**child, "step": read(child["step"])} for name, child in state.items()}
     merged = checkpoints.merge_list_of_states(params, state, [each.leaves for each in assignments])
-    owner = {index: each.definition for each in assignments for index in each.leaves}
 
-    def upgraded(index: int, param: Any, entry: Any) -> Any:
-        if index not in owner:
-            return entry
+    def upgraded(definition: Any, param: Any, entry: Any) -> Any:
         if isinstance(entry, Mapping) and "mult" in entry:
             # The only layout whose upgrade computes; all other upgrades move arrays.
             param, entry = read(param), {**entry, "mult": read(entry["mult"])}
-        return owner[index].upgrade_param_state(param, entry)
+        return definition.upgrade_param_state(param, entry)
 
-    return checkpoints.upgrade(params, merged, upgraded)
+    return checkpoints.upgrade(params, merged, assignments, upgraded)

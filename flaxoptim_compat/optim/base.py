@@ -297,9 +297,8 @@ class OptimizerDef(ByValue):
 
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
-        return checkpoints.upgrade(
-            target, state_dict, lambda index, param, entry: self.upgrade_param_state(param, entry)
-        )
+        every_leaf = tuple(range(len(jax.tree.leaves(target))))
+        return checkpoints.upgrade(target, state_dict, [Assignment(self, None, every_leaf)])
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """Bring the state of one parameter to the layout of Flax 0.5.3."""

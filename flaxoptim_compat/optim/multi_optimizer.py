@@ -230,29 +230,18 @@ class MultiOptimizer(OptimizerDef):
         """The state dict of an older Flax in the layout of Flax 0.5.3."""
         count = len(jax.tree.leaves(target))
         parts = self.assign(self.hyper_params, target, range(count))
-        merged = checkpoints.merge_list_of_states(
-            target, state_dict, [part.leaves for part in parts]
-        )
-        owner = {index: part.definition for part in parts for index in part.leaves}
-        return checkpoints.upgrade(
-            target,
-            merged,
-            lambda index, param, entry: (
-                owner[index].upgrade_param_state(param, entry) if index in owner else entry
-            ),
-        )
+        groups = [part.leaves for part in parts]
+        merged = checkpoints.merge_list_of_states(target, state_dict, groups)
+        return checkpoints.upgrade(target, merged, parts)
 
 
 OptimizerDef.multi_optimizer = MultiOptimizer
 
 
 def refuse_as_part(definition: OptimizerDef, whole: str, instead: str) -> None:
-    """Refuse a definition that cannot be a part of another one.
+    """Refuse a definition that cannot be a part of another one, of the class ``whole``.
 
-    Args:
-      definition: the part.
-      whole: the class of the definition around the part.
-      instead: a sentence that says what to do instead.
+    The message ends in ``instead``, a sentence that says what to do.
 
     Raises:
       TypeError: the part is no definition of this package, or has one state for all parameters.

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from flaxoptim_compat.bridge.definition import HyperParams
+from flaxoptim_compat.bridge.hyper_params import fields_of
 from flaxoptim_compat.catalogue import FLAGS, INTEGERS
 from flaxoptim_compat.formula_text.term import Term
 
@@ -25,14 +26,13 @@ def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> HyperParam
     if isinstance(hyper_params, list | tuple):
         return [terms_of(part, free) for part in hyper_params]
     changes: dict[str, Any] = {}
-    for field in dataclasses.fields(hyper_params):
-        value = getattr(hyper_params, field.name)
+    for name, value in fields_of(hyper_params).items():
         if dataclasses.is_dataclass(value) or isinstance(value, list):
-            changes[field.name] = terms_of(value, free)
+            changes[name] = terms_of(value, free)
         else:
-            known = None if field.name in free else _literal(field.name, value)
-            named = known is None and (field.name in free or value is not None)
-            changes[field.name] = Term(ast.Name(field.name)) if named else Term.of(known)
+            known = None if name in free else _literal(name, value)
+            named = known is None and (name in free or value is not None)
+            changes[name] = Term(ast.Name(name)) if named else Term.of(known)
     return dataclasses.replace(hyper_params, **changes)
 
 
@@ -54,10 +54,5 @@ def lacks_rate(hyper_params: HyperParams) -> bool:
     """True if a learning rate is None, in these hyper-parameters or in those of a part."""
     if isinstance(hyper_params, list | tuple):
         return any(map(lacks_rate, hyper_params))
-    if not dataclasses.is_dataclass(hyper_params):
-        return False
-    if getattr(hyper_params, "learning_rate", 0.0) is None:
-        return True
-    return any(
-        lacks_rate(getattr(hyper_params, field.name)) for field in dataclasses.fields(hyper_params)
-    )
+    fields = fields_of(hyper_params)
+    return fields.get("learning_rate", 0.0) is None or any(map(lacks_rate, fields.values()))

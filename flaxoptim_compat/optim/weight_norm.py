@@ -83,21 +83,11 @@ class Normed:
 
     def __init__(self, inner: Formula) -> None:
         self._inner = inner
-
-    @property
-    def state_fields(self) -> StateFields:
-        """The fields of the two factors, and those that the wrapped definition has for them."""
-        return {WeightNormState: {name: name for name in _FACTORS}, **self._inner.state_fields}
-
-    @property
-    def takes_schedule(self) -> bool:
-        """True if the wrapped definition takes a function for its learning rate."""
-        return self._inner.takes_schedule
-
-    @property
-    def splits(self) -> bool:
-        """True if the wrapped definition moves each parameter without a look at the others."""
-        return self._inner.splits
+        # The fields of the two factors, and those that the wrapped definition has for them.
+        own_fields: StateFields = {WeightNormState: {name: name for name in _FACTORS}}
+        self.state_fields: StateFields = {**own_fields, **inner.state_fields}
+        self.takes_schedule: bool = inner.takes_schedule
+        self.splits: bool = inner.splits
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain of the wrapped definition, on directions and scales."""

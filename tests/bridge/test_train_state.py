@@ -98,8 +98,13 @@ def test_the_default_rate_stands_in_the_state() -> None:
     definition = optim.Adam(0.25, beta2=jnp.asarray(0.5))
     state = definition.create({"w": jnp.ones(3)}).to_train_state()
     assert state.opt_state.hyperparams == {"learning_rate": 0.25, "beta2": 0.5}
+    optimizer = optim.Adam().create({"w": jnp.ones(3)})
+    # The way back needs no rate.
+    assert_same(
+        optim.Optimizer.from_train_state(optimizer.to_train_state(learning_rate=0.5)), optimizer
+    )
     with pytest.raises(AssertionError, match="no learning rate provided"):
-        optim.Adam().create({"w": jnp.ones(3)}).to_train_state()
+        optimizer.to_train_state()
 
 
 @pytest.mark.parametrize("name", KINDS)
