@@ -118,18 +118,20 @@ def rounding_each(function: Callable[..., Any]) -> Callable[..., Any]:
 def _inlined(closed: core.ClosedJaxpr, *args: _Value) -> list[_Value]:
     values = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
     values.update(zip(closed.jaxpr.invars, args, strict=True))
-
-    def read(atom: core.Literal | core.Var) -> _Value:
-        return atom.val if isinstance(atom, core.Literal) else values[atom]
-
     for equation in closed.eqns:
-        inputs = list(map(read, equation.invars))
+        inputs = _read(equation.invars, values)
         if is_inlined(equation.params):
             found = _inlined(equation.params["jaxpr"], *inputs)
         else:
             found = _bind(equation, inputs)
         values.update(zip(equation.outvars, found, strict=True))
-    return list(map(read, closed.jaxpr.outvars))
+    return _read(closed.jaxpr.outvars, values)
+
+
+def _read(
+    atoms: Sequence[core.Literal | core.Var], values: Mapping[core.Var, _Value]
+) -> list[_Value]:
+    return [atom.val if isinstance(atom, core.Literal) else values[atom] for atom in atoms]
 
 
 class _Evaluation:
@@ -152,14 +154,11 @@ class _Evaluation:
                 self._bind_guarded(equation)
             if alone:
                 self._bind_alone(alone)
-        return [self._read(atom) for atom in self._jaxpr.outvars]
-
-    def _read(self, atom: core.Literal | core.Var) -> _Value:
-        return atom.val if isinstance(atom, core.Literal) else self._values[atom]
+        return _read(self._jaxpr.outvars, self._values)
 
     def _inputs(self, equation: core.JaxprEqn) -> list[_Value]:
         """The inputs of an equation; operation by operation, constants are arguments."""
-        inputs = [self._read(atom) for atom in equation.invars]
+        inputs = _read(equation.invars, self._values)
         # XLA multiplies to divide by a constant, and takes roots for a constant power. Zero stays a
         # constant: with -0.0 added, XLA makes -0.0 of it, and the other infinity of a quotient.
         if equation.primitive.name not in ("div", "pow"):
@@ -247,16 +246,10 @@ def _bind(equation: core.JaxprEqn, inputs: Sequence[_Value]) -> list[_Value]:
 
 def _bind_all(unit: _Unit, inputs: Sequence[_Value]) -> Iterator[list[_Value]]:
     """The results of each equation of a unit; each but the first reads the result before it."""
-    results = _bind(unit[0], inputs)
-    yield results
-    for equation in unit[1:]:
-        results = _bind(
-            equation,
-            [
-                atom.val if isinstance(atom, core.Literal) else results[0]
-                for atom in equation.invars
-            ],
-        )
+    values: dict[core.Var, _Value] = {}
+    for equation in unit:
+        results = _bind(equation, _read(equation.invars, values) if values else inputs)
+        values = dict(zip(equation.outvars, results, strict=True))
         yield results
 
 

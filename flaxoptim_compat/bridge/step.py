@@ -94,24 +94,17 @@ def _let_broadcast(step: Step) -> bool:
     """
     target, gradients = step.target, step.gradients
     misshapen = list(target.misshapen(gradients))
-    if not misshapen:
-        return False
-    mover = {
-        index: part.definition
-        for part in step.assign(range(len(gradients)))
-        for index in part.leaves
-    }
-    misshapen = [index for index in misshapen if index in mover]
-    if not misshapen:
-        return False
+    # Nearly every step has none, and need not ask what moves them.
+    parts = step.assign(misshapen) if misshapen else []
+    mover = {index: part.definition for part in parts for index in part.leaves}
     differences = []
-    for index in misshapen:
+    for index in sorted(mover):
         difference = target.difference(index, gradients[index])
         shape = target.broadcast_shape(index, gradients[index])
-        broadcasts = mover[index].broadcasts
-        if is_strict() or shape is None or not broadcasts:
+        if is_strict() or shape is None or not mover[index].broadcasts:
             raise ValueError(f"{difference}.")
         differences.append(f"{difference}. As in flax.optim, both are broadcast to {shape}.")
-    more = f" There are {len(misshapen) - 1} more like it." if len(misshapen) > 1 else ""
-    let_pass(f"{differences[0]}{more}")
-    return True
+    if differences:
+        more = f" There are {len(mover) - 1} more like it." if len(mover) > 1 else ""
+        let_pass(f"{differences[0]}{more}")
+    return bool(differences)

@@ -165,7 +165,9 @@ class Conversion:
         assignments: Sequence[Assignment],
         params: PyTree,
         inject_arrays: bool = True,
-        formula_of: Callable[[Definition], Formula] = lambda each: cast(Formula, each.formula),
+        formula_of: Callable[[Definition, Pairing | None], Formula] = (
+            lambda each, pairing: cast(Formula, each.formula)
+        ),
         inject_numbers: bool = True,
         pairing: Pairing | None = None,
     ) -> None:
@@ -175,7 +177,7 @@ class Conversion:
         self._pairing = pairing
         settings = treedef, pairing, inject_arrays, inject_numbers
         self._parts = [
-            _Part(each, formula_of(each.definition), each.pick(leaves), *settings)
+            _Part(each, formula_of(each.definition, pairing), each.pick(leaves), *settings)
             for each in assignments
         ]
         alone = len(assignments) == 1

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import optax
@@ -79,8 +77,7 @@ def conversion_of(
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))
-    paired_formula = functools.partial(formula_of, pairing=pairing)
-    return Conversion(assignments, params, inject_arrays, paired_formula, inject_numbers, pairing)
+    return Conversion(assignments, params, inject_arrays, formula_of, inject_numbers, pairing)
 
 
 def to_optax_state(

@@ -18,6 +18,7 @@ import optax
 from flaxoptim_compat import transforms
 from flaxoptim_compat.bridge.definition import (
     Around,
+    Leaf,
     Nodes,
     ParamState,
     PickFromTree,
@@ -198,18 +199,14 @@ class Chain:
         """
         if self.state is None:
             return list(old)
-        columns = {
-            legacy: pick(getattr(nodes[kind], field))
-            for kind, names in self.state_fields.items()
-            if kind in nodes
-            for field, legacy in names.items()
+        columns: dict[str, Sequence[Leaf]] = {
+            field.name: [getattr(state, field.name) for state in old]
+            for field in dataclasses.fields(self.state)
         }
-        names = [field.name for field in dataclasses.fields(self.state)]
-        for name in names:
-            if name not in columns:
-                columns[name] = [getattr(state, name) for state in old]
-        rows = zip(*(columns[name] for name in names), strict=True)
-        return [self.state(*row) for row in rows]
+        for kind, names in self.state_fields.items():
+            for field, legacy in names.items() if kind in nodes else ():
+                columns[legacy] = pick(getattr(nodes[kind], field))
+        return [self.state(*row) for row in zip(*columns.values(), strict=True)]
 
 
 @functools.cache
