@@ -45,12 +45,9 @@ def reshaped(like: PyTree, restored: PyTree) -> PyTree:
     shapes = [_shape(leaf) for _, leaf in expected]
     changed = [at for at, leaf in enumerate(leaves) if _shape(leaf) != shapes[at]]
     # Copies for devices have one more axis in each array, and a step that is no scalar.
-    scalars = [at for at in changed if () in (shapes[at], _shape(leaves[at]))]
-    copied = bool(scalars) or len(changed) == len(leaves)
-    if not changed or copied:
-        return restored
-    if not all(
+    if len(changed) in (0, len(leaves)) or not all(
         isinstance(leaves[at], np.ndarray | jax.Array)
+        and () not in (shapes[at], _shape(leaves[at]))
         and differ_by_ones(shapes[at], _shape(leaves[at]))
         for at in changed
     ):

@@ -202,7 +202,7 @@ def _division(
         cut = [tuple(range(len(part.leaves)))]
         formula = part.definition.formula
         if formula is not None and formula.splits:
-            cut = batches([leaf_types[index] for index in part.leaves])
+            cut = batches(part.pick(leaf_types))
         for positions in cut:
             indices = [part.leaves[position] for position in positions]
             divided.append(_Batch(address, run, _picker(indices)))

@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 # Takes the place of a leaf that no optimizer moves, and of its gradient.
-_UNMOVED: tuple[Leaf, Leaf] = (np.float32(0), np.float32(0))
+_UNMOVED: Leaf = np.float32(0)
 
 
 def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
@@ -62,7 +62,7 @@ def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> lis
             for each in assignments
         ]
         groups.append([each for each in group if each.leaves])
-    return [group for group in groups if group]
+    return groups
 
 
 def traced(step: Step, by_device: bool = False) -> Outcome:
@@ -73,22 +73,17 @@ def traced(step: Step, by_device: bool = False) -> Outcome:
     """
     count = step_count(step.count)
     assignments = step.assign(range(len(step.gradients)))
-    selected = {index for each in assignments for index in each.leaves}
-    # A leaf that no optimizer moves may be a key, and its gradient None or float0.
-    pairs = [
-        as_floats(leaf, gradient) if index in selected else _UNMOVED
-        for index, (leaf, gradient) in enumerate(
-            zip(step.target.leaves, step.gradients, strict=True)
-        )
-    ]
-    leaves, gradients = [leaf for leaf, _ in pairs], [gradient for _, gradient in pairs]
     optax_only = [each for each in assignments if goes_through_optax(each, step.definition)]
+    # A leaf that no optimizer moves may be a key, and its gradient None or float0.
+    leaves: list[Leaf] = [_UNMOVED] * len(step.gradients)
+    gradients, states = list(leaves), list(step.states)
+    for each in assignments:
+        pairs = map(as_floats, each.pick(step.target.leaves), each.pick(step.gradients))
+        for index, pair in zip(each.leaves, pairs, strict=True):
+            leaves[index], gradients[index] = pair
     # The state of a user's definition may hold anything, such as a count.
-    of_optax = {index for each in optax_only for index in each.leaves}
-    states = [
-        inexact_moments(state, leaf) if index in of_optax else state
-        for index, (state, leaf) in enumerate(zip(step.states, leaves, strict=True))
-    ]
+    for each in optax_only:
+        each.put(map(inexact_moments, each.pick(states), each.pick(leaves)), states)
     new_leaves: list[Leaf] = [None] * len(leaves)
     new_states: list[ParamState] = [None] * len(leaves)
     groups = _by_device(optax_only, leaves) if by_device else [optax_only]

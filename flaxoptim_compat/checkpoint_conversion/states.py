@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -65,13 +65,11 @@ def fresh_states(params: Any, choice: Choice) -> list[Any]:
     leaves = jax.tree.leaves(params)
     states: list[Any] = [None] * len(leaves)
     for part in choice.assignments:
-        own_leaves = [leaves[index] for index in part.leaves]
-        for index, state in zip(part.leaves, _fresh_of(part.definition, own_leaves), strict=True):
-            states[index] = state
+        part.put(_fresh_of(part.definition, part.pick(leaves)), states)
     return states
 
 
-def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
+def _fresh_of(definition: Any, params: Sequence[Any]) -> list[Any]:
     """The state of every parameter of one definition before the first step, as shapes."""
     # A thousand layers have few shapes, and tracing each parameter would take a while.
     if type(definition).init_state in _LEAF_BY_LEAF:

@@ -59,7 +59,7 @@ def _fresh_entries(part: Assignment, leaves: Sequence[Any]) -> list[Any]:
     """The state dicts of small parameters before the first step, for fields not kept by optax."""
     if isinstance(formula_of(part.definition), LegacyLoop):
         return [{}] * len(part.leaves)
-    own_leaves = tuple(small_array(leaves[index]) for index in part.leaves)
+    own_leaves = tuple(map(small_array, part.pick(leaves)))
     return [*map(serialization.to_state_dict, part.definition.init_state(own_leaves).param_states)]
 
 

@@ -30,8 +30,7 @@ class ByValue:
         """Everything but the hyper-parameters that decides what a step does."""
         attributes = {name: value for name, value in vars(self).items() if name != self._holder}
         for name, inner in _held_by(self):
-            parts = inner if isinstance(inner, tuple) else (inner,)
-            attributes[name] = tuple(part.step_structure() for part in parts)
+            attributes[name] = tuple(part.step_structure() for part in inner)
         return (type(self), attributes)
 
     def snapshot(self) -> Snapshot:
@@ -50,7 +49,7 @@ class ByValue:
             # Most definitions have no other attribute, and so no definition inside.
             if len(vars(definition)) > 1 or "hyper_params" not in vars(definition):
                 for _, inner in _held_by(definition):
-                    definitions += inner if isinstance(inner, tuple) else (inner,)
+                    definitions += inner
         return tuple(lengths), tuple(values)
 
     def with_snapshot(self, snapshot: Snapshot) -> Self:
@@ -61,13 +60,10 @@ class ByValue:
         # The list of copies grows in the order in which snapshot() meets the definitions.
         for definition, length in zip(copies, lengths, strict=True):
             for name, inner in _held_by(definition):
-                if isinstance(inner, tuple):
-                    inner = tuple(map(copy.copy, inner))
-                    copies += inner
-                else:
-                    inner = copy.copy(inner)
-                    copies.append(inner)
-                setattr(definition, name, inner)
+                copied = tuple(map(copy.copy, inner))
+                copies += copied
+                is_tuple = isinstance(vars(definition)[name], tuple)
+                setattr(definition, name, copied if is_tuple else copied[0])
             definition.hyper_params = (
                 next(values) if length is None else list(islice(values, length))
             )
@@ -131,9 +127,9 @@ def _agree(a: Snapshot, b: Snapshot | None) -> bool:
     return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
 
 
-def _held_by(definition: ByValue) -> list[tuple[str, ByValue | tuple[ByValue, ...]]]:
-    """The attributes whose value is a definition, or a tuple of definitions, with their values."""
-    held: list[tuple[str, ByValue | tuple[ByValue, ...]]] = []
+def _held_by(definition: ByValue) -> list[tuple[str, tuple[ByValue, ...]]]:
+    """The attributes whose value is a definition, or a tuple of some, with the definitions."""
+    held = []
     for name, value in vars(definition).items():
         items = value if isinstance(value, tuple) else (value,)
         # A generator for all() would be entered once for each definition of a MultiOptimizer.
@@ -142,5 +138,5 @@ def _held_by(definition: ByValue) -> list[tuple[str, ByValue | tuple[ByValue, ..
                 break
         else:
             if items:
-                held.append((name, value))
+                held.append((name, items))
     return held

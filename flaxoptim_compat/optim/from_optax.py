@@ -242,8 +242,6 @@ class FromOptax(OptimizerDef):
         """The hyper-parameters of a step without its extra arguments, and the extra arguments."""
         known, values = self._known(opt_state), self._set_values(hyper_params)
         extra_args = {name: value for name, value in values.items() if name not in known}
-        if not extra_args:
-            return hyper_params, extra_args
         return _with_fields({name: values[name] for name in values if name in known}), extra_args
 
     def _transformation(
