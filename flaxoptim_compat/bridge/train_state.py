@@ -6,7 +6,6 @@ The conversion moves leaves from one structure to another, and changes no number
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -107,7 +106,7 @@ class _Part:
     inject_arrays: bool
     inject_numbers: bool
 
-    @functools.cached_property
+    @property
     def injects_schedule(self) -> bool:
         """True if the learning rate is a function that the chain does not take."""
         rate = hp.flatten(self.own.hyper_params).get("learning_rate")
@@ -119,7 +118,9 @@ class _Part:
         names = hp.dynamic_names(values, usual, self.inject_arrays, self.inject_numbers)
         if self.injects_schedule:
             names += ("learning_rate",)
-        return hp.inject(lambda new: around(self.chain(new)), values, names, self.leaves, True)
+        return hp.inject(
+            lambda new: around(self.chain(new)), values, names, self.leaves, rounds=True
+        )
 
     def chain(self, hyper_params: HyperParams) -> optax.GradientTransformation:
         return self.formula.transformation(self.own.definition.values(hyper_params))
