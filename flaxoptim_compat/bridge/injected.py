@@ -10,13 +10,9 @@ import jax.numpy as jnp
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 
-def find(opt_state: PyTree) -> dict[str, list[Leaf]]:
-    """All values by name, without the values that a schedule sets in each step."""
-    values: dict[str, list[Leaf]] = {}
-    for node in _nodes(opt_state):
-        for name in _settable(node):
-            values.setdefault(name, []).append(node.hyperparams[name])
-    return values
+def names(opt_state: PyTree) -> list[str]:
+    """The names of all values but those that a schedule sets in each step."""
+    return list(dict.fromkeys(name for node in _nodes(opt_state) for name in _settable(node)))
 
 
 def with_values(opt_state: PyTree, values: Mapping[str, Leaf]) -> PyTree:

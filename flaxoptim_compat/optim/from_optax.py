@@ -218,7 +218,7 @@ class FromOptax(OptimizerDef):
     def _known(self, opt_state: PyTree) -> Collection[str]:
         """The names of the hyper-parameters: the arguments of the function, or those in a state."""
         if isinstance(self._source, optax.GradientTransformation):
-            return injected.find(opt_state)
+            return injected.names(opt_state)
         return hp.fields_of(self.hyper_params)
 
     def refuse_unknown(self, names: Iterable[str], opt_state: PyTree) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
 
 from flax.core import FrozenDict
 
@@ -89,8 +88,8 @@ def _literal(labels: PyTree) -> ast.expr:
     if isinstance(labels, str):
         return ast.Constant(labels)
     if isinstance(labels, Mapping):
-        keys: list[ast.expr | None] = [_key(key) for key in labels]
-        node = ast.Dict(keys, list(map(_literal, labels.values())))
+        keys = [ast.parse(repr(key), mode="eval").body for key in labels]
+        node = ast.Dict([*keys], list(map(_literal, labels.values())))
         return syntax.called("freeze", node) if isinstance(labels, FrozenDict) else node
     if type(labels) is list:
         return ast.List(list(map(_literal, labels)))
@@ -100,7 +99,3 @@ def _literal(labels: PyTree) -> ast.expr:
         f"There is no literal for the labels of parameters in a {type(labels).__name__}. Leave out"
         " `params`, and call the function `make_tx` of the text with a tree of labels."
     )
-
-
-def _key(key: Any) -> ast.expr:
-    return ast.Constant(key) if isinstance(key, str) else ast.parse(repr(key), mode="eval").body

@@ -146,7 +146,7 @@ def _transformation(tx: Any) -> Side:
 
 
 def _injected(opt_state: Any, overrides: Mapping[str, Any]) -> set[str]:
-    return set(injected.find(opt_state)) & set(overrides)
+    return set(injected.names(opt_state)) & set(overrides)
 
 
 def _pair(init: Any, step_of_user: Any) -> Side:
