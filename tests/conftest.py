@@ -13,7 +13,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 # The threads of numpy's linear algebra would turn in circles beside the workers, waiting for work.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,15 @@ def pytest_configure(config: pytest.Config) -> None:
     # process that started it.
     if "XLA_FLAGS" not in os.environ:
         compiling.for_tests(devices=8, quickly=not config.getoption("optimized"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the bytecode of the tests, whose asserts pytest would else write anew in each run."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    found = yield
+    sys.dont_write_bytecode = before
+    return found
 
 
 @pytest.hookimpl(tryfirst=True)
