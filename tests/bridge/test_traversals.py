@@ -18,7 +18,7 @@ from flax.core import freeze
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import traversals
 from tests.support.oracle.cache import OracleUnavailable
-from tests.support.oracle.private_package import _JaxWithOldNames
+from tests.support.oracle.private_package import JAX
 from tests.support.oracle.wheel import genuine_wheel
 from tests.support.places import ROOT
 from tests.support.processes import output_of
@@ -97,7 +97,7 @@ def old_module() -> Any:
     module = ModuleType("flax._traverse_util_of_then")
     module.__dict__.update(__package__="flax", __file__=str(path))
     exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
-    module.__dict__["jax"] = _JaxWithOldNames()
+    module.__dict__["jax"] = JAX
     return module
 
 
