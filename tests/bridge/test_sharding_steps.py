@@ -235,7 +235,7 @@ def after_as_many_steps(name: str) -> Any:
 def test_on_two_processes_and_from_there_on_one(tmp_path: Path) -> None:
     program = ROOT / "tests" / "support" / "sharded_processes.py"
     arguments = ["{address}", "2", "{number}", str(tmp_path)]
-    sharded_launch.run_together(program, arguments, tmp_path, seconds=240)
+    sharded_launch.run_together(program, arguments, tmp_path)
     for name in sharded_processes.NAMES:
         expected = after_as_many_steps(name)
         for kind in ("Optimizer", "TrainState"):
