@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -60,15 +60,11 @@ def _python_311() -> str:
 
 
 def _python_in(directory: Path) -> Path:
-    return directory / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return directory / "bin" / "python"
 
 
 @contextmanager
 def _only_one_process(lock: Path) -> Iterator[None]:
-    try:
-        import fcntl
-    except ImportError as error:
-        raise OracleUnavailable("the jax 0.4.13 environment needs a POSIX system") from error
     with lock.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
