@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 from flaxoptim_compat.parity.testing.pytest_plugin import _safe
 from tests.support.places import ROOT
 from tests.support.processes import start
+from tests.support.written_programs import forget_programs
 
 STRICT = ("-W", "error", "--strict-markers", "--strict-config", "-p", "no:cacheprovider")
 QUIET = ("-W", "ignore::flaxoptim_compat.FlaxOptimDeprecationWarning")
@@ -53,24 +57,45 @@ def run_pytest(folder: Path, *arguments: str, **env: str) -> subprocess.Complete
 PLUGIN = ("-p", "flaxoptim_compat.parity.testing.pytest_plugin")
 
 
-def test_baselines_are_kept_beside_the_tests(tmp_path: Path) -> None:
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(
+    folder_of_its_own: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    """Runs pytest in this process, which has imported jax; gives the status and the output."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "")
+
+    def run(*arguments: str) -> tuple[int, str]:
+        forget_programs(Path.cwd())
+        # The usual mode would leave the folders of the tests in sys.path.
+        status = pytest.main([*PLUGIN, *STRICT, *QUIET, "--import-mode=importlib", *arguments])
+        return status, capsys.readouterr().out
+
+    return run
+
+
+def test_baselines_are_kept_beside_the_tests(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
     (folder / "test_kept.py").write_text(TESTS)
-    everything = (*PLUGIN, *STRICT, *QUIET, "-rN", "inner")
-
-    done = run_pytest(tmp_path, *everything, "-m", "parity_baseline")
-    assert done.returncode == 1
+    status, output = run("-rN", "inner", "-m", "parity_baseline")
+    assert status == 1
     kept = folder / "parity_baselines" / "test_kept"
     missing = [kept / "test_kept-a_b-c14cddc0.npz", kept / "test_kept-a_b.npz"]
     missing.append(folder / "shared" / "sgd.npz")
     for path in missing:
-        assert f"There is no baseline {path} yet. Record it with\n" in done.stdout
-    assert "pytest --parity-record 'inner/test_kept.py::test_kept[a/b]'" in done.stdout
-    assert "3 failed, 1 deselected" in done.stdout
+        assert f"There is no baseline {path} yet. Record it with\n" in output
+    assert "pytest --parity-record 'inner/test_kept.py::test_kept[a/b]'" in output
+    assert "3 failed, 1 deselected" in output
     assert [entry.name for entry in folder.rglob("*.npz")] == []
 
     xdist = ("-p", "xdist.plugin", "-n", "1")
+    everything = (*PLUGIN, *STRICT, *QUIET, "-rN", "inner")
     done = run_pytest(tmp_path, *everything, *xdist, "--parity-record")
     assert done.returncode == 0, done.stdout + done.stderr
     found = {
@@ -81,18 +106,20 @@ def test_baselines_are_kept_beside_the_tests(tmp_path: Path) -> None:
     assert sorted(re.findall("wrote (.*)", done.stdout)) == sorted(map(str, [*missing, second]))
 
     times = {path: path.stat().st_mtime_ns for path in found}
-    done = run_pytest(folder, *PLUGIN, *STRICT, *QUIET, "-rN", RATE="0.11")
-    assert "2 failed, 2 passed" in done.stdout and "wrote" not in done.stdout
-    assert "E       AssertionError: The two runs PART at step 1 of 3, in w." in done.stdout
+    monkeypatch.setenv("RATE", "0.11")
+    monkeypatch.chdir(folder)
+    _, output = run("-rN")
+    assert "2 failed, 2 passed" in output and "wrote" not in output
+    assert "E       AssertionError: The two runs PART at step 1 of 3, in w." in output
     for said in (
         "second  the baseline",
         f"Note: {missing[1]} is a recording of an optax transformation, made with jax ",
         "To take this run as the new baseline:",
         "pytest --parity-record 'test_kept.py::test_kept[a_b]'",
     ):
-        assert " ".join(said.split()) in " ".join(done.stdout.replace("\nE ", " ").split())
+        assert " ".join(said.split()) in " ".join(output.replace("\nE ", " ").split())
     # The frames of this package are of no interest.
-    assert not re.search(r"^\S*flaxoptim_compat\S*:\d+", done.stdout, re.MULTILINE)
+    assert not re.search(r"^\S*flaxoptim_compat\S*:\d+", output, re.MULTILINE)
     assert times == {path: path.stat().st_mtime_ns for path in found}
 
 
@@ -112,14 +139,14 @@ def test_twice(parity_baseline):
 """
 
 
-def test_the_first_of_several_tests_records_a_shared_baseline(tmp_path: Path) -> None:
+def test_the_first_of_several_tests_records_a_shared_baseline(run: Run, tmp_path: Path) -> None:
     (tmp_path / "test_shared.py").write_text(SHARED)
-    done = run_pytest(tmp_path, *PLUGIN, *STRICT, *QUIET, "--parity-record", "-rf")
-    assert "2 failed, 2 passed" in done.stdout
+    _, output = run("--parity-record", "-rf")
+    assert "2 failed, 2 passed" in output
     assert "FAILED test_shared.py::test_shared[side2] - AssertionError: The two runs PART" in (
-        done.stdout
+        output
     )
-    assert "a test with several baselines has to give each a name" in done.stdout.lower()
+    assert "a test with several baselines has to give each a name" in output.lower()
     found = {path.name for path in (tmp_path / "parity_baselines" / "test_shared").iterdir()}
     assert found == {"shared.npz", "test_twice.npz"}
 
