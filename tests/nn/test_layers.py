@@ -23,7 +23,7 @@ FEW = [
 
 
 def run(served: Any, case: Case) -> Any:
-    module = case.module(served).partial(**case.settings)
+    module = getattr(served, case.module).partial(**case.settings)
     with served.stochastic(KEY), served.stateful() as state:
         output, params = module.init(KEY, *case.inputs)
     with served.stochastic(KEY), served.stateful(state) as state:
@@ -46,7 +46,7 @@ def test_a_layer_is_the_genuine_one_bit_for_bit(name: str, genuine_nn: Any) -> N
 @pytest.mark.parametrize("name", each(CASES, FEW))
 def test_parameters_by_shape_are_those_by_value(name: str) -> None:
     case = CASES[name]
-    module = case.module(nn).partial(**case.settings)
+    module = getattr(nn, case.module).partial(**case.settings)
     inputs, structure = jax.tree.flatten(case.inputs)
 
     class Flat(nn.Module):

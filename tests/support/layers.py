@@ -114,7 +114,7 @@ def layers_of_nn(nn: Any) -> dict[str, Variables]:
     def variables(case: Any) -> Any:
         class Parent(nn.Module):
             def apply(self, *inputs: Any) -> Any:
-                return case.module(nn)(*inputs, **case.settings)
+                return getattr(nn, case.module)(*inputs, **case.settings)
 
         with nn.stateful() as state, nn.stochastic(KEY):
             _, params = Parent.init(KEY, *case.inputs)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from flaxoptim_compat.parity.findings import PARAMETER, Cause, Parting, Track
+from flaxoptim_compat.parity.partings import beyond, first_place
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
 
@@ -73,20 +74,13 @@ def report(
 ) -> Report:
     """A report of these arrays; where they part is found from their errors."""
     allowed = Tolerance.of(tolerance)
-    difference = _first(tracks, lambda each: each.error != 0, values, not_finite)
-    parting = _first(
-        tracks,
-        lambda each: ~(each.error <= allowed.allowed(each.distance, each.largest, each.dtype)),
-        values,
-        not_finite,
-    )
     return Report(
         names,
         steps,
         tracks,
         allowed,
-        difference,
-        parting,
+        _first(tracks, [each.error for each in tracks], values, not_finite),
+        _first(tracks, beyond(tracks, allowed), values, not_finite),
         tuple(causes),
         loop,
         tuple(notes),
@@ -95,13 +89,12 @@ def report(
 
 
 def _first(
-    tracks: Sequence[Track], of: Any, values: tuple[Any, Any] | None, not_finite: str | None
+    tracks: Sequence[Track], excess: Any, values: tuple[Any, Any] | None, not_finite: str | None
 ) -> Parting | None:
-    found = [(int(np.argmax(of(each))), i) for i, each in enumerate(tracks) if of(each).any()]
-    if not found:
+    place = first_place(tracks, excess)
+    if place is None:
         return None
-    step, index = min(found)
-    leaf = tracks[index]
+    step, leaf = place[0], tracks[place[1]]
     error = leaf.error[step]
     both = values or (np.float32(0.5), np.float32(0.5 + error))
     not_finite = None if np.isfinite(error) else not_finite
@@ -154,7 +147,7 @@ def hostile() -> Report:
     """Names that would be markup, script or terminal commands if they were not escaped."""
     return report(
         track(f"{HOSTILE}/kernel", 1e-3, "nu", (HOSTILE, "nu")),
-        track("größe/层/ядро/" + "nested/" * 60 + "kernel", 1e-3),
+        track("größe/层/ядро/" + "nested/" * 60 + "kernel", 1e-3, "nu"),
         causes=[Cause("unknown", HOSTILE, HOSTILE)],
         names=(HOSTILE, "optax.sgd(0.1)"),
         notes=[HOSTILE],

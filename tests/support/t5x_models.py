@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 from flax import traverse_util
 from flax.linen import partitioning
@@ -64,6 +65,4 @@ def mesh_axes(logical_axes: Any) -> Any:
 
 
 def _map(function: Any, tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {name: _map(function, child) for name, child in tree.items()}
-    return function(tree)
+    return jax.tree.map(function, tree, is_leaf=lambda each: isinstance(each, tuple))
