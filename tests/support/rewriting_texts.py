@@ -62,6 +62,12 @@ def rewrite_all(program: Mapping[str, str], target: str) -> dict[str, str]:
     return {name: rewritten(file, target).text for name, file in zip(program, files, strict=True)}
 
 
+def _analysed_alone(
+    text: str, ignored: Mapping[int, frozenset[str]] | None, releases: Releases = NEWEST
+) -> FileFindings:
+    return analyse_alone(document(text), Ignored(ignored or {}), releases=releases)
+
+
 def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = None) -> list[Finding]:
     """What the rules find in a text that has nothing to do with other files or optimizers.
 
@@ -69,8 +75,7 @@ def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = Non
       text: Python.
       ignored: for each line the codes that are not wanted.
     """
-    document = Document(Path("program.py"), text, ast.parse(text))
-    return analyse_alone(document, Ignored(ignored or {})).findings
+    return _analysed_alone(text, ignored).findings
 
 
 def rewrite_alone(
@@ -79,22 +84,9 @@ def rewrite_alone(
     ignored: Mapping[int, frozenset[str]] | None = None,
     releases: Releases = NEWEST,
 ) -> str:
-    """What ``rewrite`` makes of such a text; to rewrite it again must change nothing.
-
-    Args:
-      text: Python.
-      target: ``shim`` or ``optax``.
-      ignored: for each line the codes that are not wanted.
-      releases: the versions that the result is for.
-    """
-
-    def analysed(program: str) -> FileFindings:
-        each = Document(Path("program.py"), program, ast.parse(program))
-        return analyse_alone(each, Ignored(ignored or {}), releases=releases)
-
-    found = analysed(text)
-    result = rewritten(found, target).text
+    """What ``rewrite`` makes of such a text; to rewrite it again must change nothing."""
+    result = rewritten(_analysed_alone(text, ignored, releases), target).text
     ast.parse(result)
     if ignored is None:
-        assert rewritten(analysed(result), target).text == result
+        assert rewritten(_analysed_alone(result, None, releases), target).text == result
     return result
