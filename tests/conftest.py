@@ -126,7 +126,7 @@ def _unavailable(error: Exception) -> None:
 
 # All tests call the same functions of jax.numpy, which would be traced anew after each time. What a
 # file leaves is some 30 MB.
-_FILES_UNTIL_FORGOTTEN = 32
+_FILES_UNTIL_FORGOTTEN = 64
 _files = itertools.count(1)
 
 

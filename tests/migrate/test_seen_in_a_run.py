@@ -10,7 +10,8 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from tests.support.places import DATA
-from tests.support.processes import compat, output_of
+from tests.support.processes import output_of
+from tests.support.rewriting_folders import Rewrite
 from tests.support.written_programs import write
 
 PROGRAM = DATA / "observed_programs" / "agents"
@@ -150,14 +151,11 @@ def test_who_restores_a_checkpoint_has_the_form_of_who_saves_it(
         assert "optax.inject_hyperparams(" in Path(name).read_text()
 
 
-def test_it_does_the_same_after_the_rewrite(tmp_path: Path) -> None:
-    shutil.copytree(PROGRAM, tmp_path / "agents")
-    done = compat(
-        ["rewrite", ".", "--to", "optax", "--write", "--verify", f"{sys.executable} main.py"],
-        tmp_path / "agents",
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "4 optimizers, 10 steps: the same bits before and after." in done.stdout
+def test_it_does_the_same_after_the_rewrite(rewrite: Rewrite) -> None:
+    shutil.copytree(PROGRAM, Path(), dirs_exist_ok=True)
+    done = rewrite("--write", "--verify", f"{sys.executable} main.py", to="optax")
+    assert done.status == 1, done.output + done.errors
+    assert "4 optimizers, 10 steps: the same bits before and after." in done.output
     # What the command did not choose works as well.
     other = "import chosen, jax; p = {'w': jax.numpy.ones(3)}; chosen.run(p, '', print, p)"
-    assert output_of(["-c", other], tmp_path / "agents") == "loss 0.5\n"
+    assert output_of(["-c", other], Path()) == "loss 0.5\n"
