@@ -6,6 +6,7 @@ import compileall
 import gc
 import itertools
 import os
+import shutil
 import signal
 import sys
 
@@ -27,6 +28,12 @@ from tests.support.rewriting_folders import Commands, Rewrite, Scan
 from tests.support.written_programs import forget_programs
 
 compiling.keep_what_is_compiled()
+
+# Tests write many small files, and wait for a disk as long as they compute. Less room than this is
+# that of a container, whose files could not be executed there either.
+_MEMORY = Path("/dev/shm")
+if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 2 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_MEMORY))
 
 # Traces are made of millions of small objects, which Python would look through again and again.
 gc.set_threshold(100_000, 50, 100)
