@@ -80,7 +80,7 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
         is_own = bool(owners) and all(isinstance(each, Instance) for each in owners)
         if function.attr in known_names.KEEP_THINGS or (is_own and function.attr == "_replace"):
             return ""
-    others = [each for each in names if not _takes(document, call, each, given)]
+    others = [each for each in names if not _takes(points_to, document, call, each, given)]
     if others:
         return f"{min(others)}, which may expect an Optimizer"
     if points_to.is_unknown(function) or not (takers or _is_method(points_to, function)):
@@ -94,14 +94,19 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
     return ""
 
 
-def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> bool:
+def _takes(
+    points_to: PointsTo, document: Document, call: ast.Call, name: str, given: Objects
+) -> bool:
     """True if a package's function takes an optimizer for a tree like others, or is followed."""
     if name in _STORE_UNSEEN:
         return False
     if name in ("getattr", "hasattr"):
         # The name of an attribute of an optimizer changes, so it is to stand there.
-        is_holder = not sites_of(given, Optimizer)
-        return bool(names_asked(document, call)) if is_holder else asks_by_name(call)
+        if sites_of(given, Optimizer):
+            return asks_by_name(call)
+        is_any = not names_asked(document, call)  # which of the fields of a dataclass is followed
+        data = (isinstance(each, Instance) and points_to.memory.is_data(each.of) for each in given)
+        return not is_any or all(data)
     return (
         name in _PICKLERS  # of which `stored_otherwise` speaks
         or is_followed(name)

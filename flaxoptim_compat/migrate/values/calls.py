@@ -421,8 +421,11 @@ class Calls:
             return found
         if any(isinstance(each, External) and known_names.is_package(each.name) for each in owners):
             found |= external(known_names.COMPUTED)
-        if any(isinstance(each, Instance | Class | Unknown) for each in owners):
-            found |= call.unknown
+        for owner in owners:
+            if isinstance(owner, Instance) and memory.is_data(owner.of):
+                found |= self._cells.read(("items", owner.of.node, ""))
+            elif isinstance(owner, Instance | Class | Unknown):
+                found |= call.unknown
         return found
 
     # Methods of objects that are no functions of the program

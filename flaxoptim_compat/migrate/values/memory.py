@@ -373,12 +373,13 @@ class Memory:
             for each in waiting:
                 if isinstance(each, Container):
                     inside |= self.contents(frozenset({each}))
-                elif isinstance(each, Instance) and not (only_data and not self._is_data(each.of)):
+                elif isinstance(each, Instance) and not (only_data and not self.is_data(each.of)):
                     inside |= self.cells.read(("items", each.of.node, ""))
             waiting = inside - seen
         return frozenset(seen)
 
-    def _is_data(self, of: Class) -> bool:
+    def is_data(self, of: Class) -> bool:
+        """True if the objects of a class are what their fields are, as those of a dataclass."""
         return bool(self._body(of.node).fields)
 
 
