@@ -129,6 +129,23 @@ def test_where_one_goes_that_the_run_did_not_reach_all_stay_that_may_go_there(
     assert "1 of 1 optimizer becomes a TrainState" in checked(capsys, ".")
 
 
+PARTS = """
+from flax import optim
+from jax import numpy as jnp
+
+part = optim.Adam(0.1)
+kernels = optim.ModelParamTraversal(lambda path, _: "kernel" in path)
+optimizer = optim.MultiOptimizer((kernels, part)).create({"kernel": jnp.ones(3)})
+optimizer = optimizer.apply_gradient(optimizer.target)
+"""
+
+
+def test_parts_with_names_are_rewritten_with_the_whole(rewrite: Rewrite) -> None:
+    write(Path(), train=PARTS)
+    output_of(["-m", "flaxoptim_compat", "run", "--observe", "train.py"], Path())
+    assert "+part = optax.adam(0.1)" in rewrite(to="optax").output
+
+
 @pytest.mark.parametrize(
     "reached",
     [["train.py"], pytest.param(["train.py", "evaluate.py"], marks=pytest.mark.exhaustive)],

@@ -42,6 +42,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     Plain,
     Property,
+    Site,
     Unknown,
     bases_of,
     external,
@@ -82,6 +83,8 @@ class Flow:
         self.decorating: dict[ast.expr, ast.Call] = {}
         # The expressions that a run saw to be these.
         self.exactly: dict[ast.AST, Objects] = {}
+        # The calls that make definitions in a run.
+        self._made: dict[ast.Call, Site] = {}
         self._evidence = evidence
         self._starting = _starting(documents, modules, evidence)
         stars = Stars(modules)
@@ -113,8 +116,7 @@ class Flow:
             tree = file.document.tree
             self._bodies[tree] = Body(file, tree)
             self.cells.let_wait(tree)
-        for call, document in self._evidence.makers.items() if self.exactly else ():
-            self.calls.define(Call(document, call, {}), "")
+        self.calls.sites.update(self._made)
         for cell, objects in memory.shown.items():
             self.cells.write(cell, objects)
         self._read()
@@ -198,14 +200,14 @@ class Flow:
 
         The program was read by its text, which says which variables these places read.
         """
-        calls = self.calls
         for call, document in self._evidence.makers.items():
-            calls.define(Call(document, call, {}), "")
+            self.calls.define(Call(document, call, {}), "")
+            self._made[call] = self.calls.sites[call]
         for shown in self._evidence.shown.values():
             made = frozenset[Object](
-                Optimizer(calls.sites[maker], axis)
+                Optimizer(self._made[maker], axis)
                 if shown.of == "optimizer"
-                else Definition(calls.sites[maker])
+                else Definition(self._made[maker])
                 for maker, axis in shown.made
             )
             if shown.of == "definition":
