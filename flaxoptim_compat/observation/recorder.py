@@ -139,7 +139,7 @@ class StateRecorder:
             moments, what = state.opt_state, ""
         leaves, treedef = jax.tree.flatten(params)
         place, is_created, is_inside = _place()
-        if is_inside or not leaves:
+        if is_inside or not leaves or (not is_created and _is_numbered(state)):
             return
         structure = self._structure(params, treedef)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, step)):
@@ -275,6 +275,15 @@ def _floats(tree: Any) -> list[Any]:
     if not all(map(_is_here, leaves)):
         return []
     return [leaf for leaf in leaves if jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)]
+
+
+def _is_numbered(state: Any) -> bool:
+    """True if numbers stand in place of all leaves, as in ``treedef.unflatten(range(n))``.
+
+    Their order is that of the leaves, which is another one in a ``TrainState``. Parameters may be
+    such numbers too, at the start: then the step of an ``Optimizer`` is an array.
+    """
+    return all(type(leaf) in (int, float, bool) for leaf in jax.tree.leaves(state))
 
 
 def _is_here(leaf: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from flax import jax_utils
 from flax.training.train_state import TrainState
@@ -111,6 +112,26 @@ def test_what_has_no_numbers_is_left_alone(tmp_path: Path) -> None:
         jax.tree.map(lambda _: None, optimizer)
         optimizer.replace(target={"w": jax.random.key(0), "b": object()})
     assert not states(tmp_path)
+
+
+def test_numbers_of_leaves_in_place_of_them_are_no_state(tmp_path: Path) -> None:
+    with recording(tmp_path):
+        optimizer = step(optim.Adam(0.1).create(PARAMS))
+        state = TrainState.create(apply_fn=None, params=PARAMS, tx=optax.adam(0.1))
+        for each in (optimizer, state):
+            leaves, treedef = jax.tree.flatten(each)
+            treedef.unflatten(range(len(leaves)))
+            jax.tree.map(lambda _: 0.5, each)
+            jax.tree.map(lambda _: True, each)
+    assert [state.step for state in states(tmp_path)] == [(0,), (1,), (0,)]
+
+
+def test_parameters_may_be_numbers_of_python(tmp_path: Path) -> None:
+    with recording(tmp_path):
+        optimizer = step(optim.GradientDescent(0.1).create({"w": 1.0, "b": 2.0}))
+    assert optimizer.target == {"w": 0.9, "b": 1.8}
+    found = states(tmp_path)
+    assert [(state.step, state.is_created) for state in found] == [((0,), True), ((1,), False)]
 
 
 def test_a_folder_that_is_gone_stops_no_program(tmp_path: Path) -> None:
