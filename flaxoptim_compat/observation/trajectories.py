@@ -24,9 +24,10 @@ optax.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -86,7 +87,7 @@ class Comparison:
 
     Args:
       optimizers: how many optimizers moved.
-      steps: how many states were compared, after those at their start.
+      steps: how many states that steps made were compared; copies on devices count once.
       all_steps: how many such states there were.
       worst: the largest difference that is allowed; None if all bits are the same.
       divergence: where the runs diverge; None if they do not.
@@ -110,8 +111,8 @@ def compare(before: Record, after: Record) -> Comparison:
     worst = [each.worst for each in comparisons if each.worst is not None]
     return Comparison(
         _optimizers(before),
-        sum(each.steps for each in comparisons),
-        sum(each.all_steps for each in comparisons),
+        _steps(each.steps for each in comparisons),
+        _steps(each.all_steps for each in comparisons),
         max(worst, key=lambda difference: difference.excess, default=None),
         min(
             (each.divergence for each in comparisons if each.divergence is not None),
@@ -133,11 +134,37 @@ def _optimizers(record: Record) -> int:
     )
 
 
-class _StatesCompared(NamedTuple):
-    """The result for the states of one optimizer in two runs; see ``Comparison``."""
+def _steps(optimizers: Iterable[Sequence[ObservedState]]) -> int:
+    """The number of steps that made these states.
 
-    steps: int
-    all_steps: int
+    A program that trains on several devices takes one copy off them to save it. The states of the
+    copies have one more axis, so they are those of another optimizer, but no other step made them.
+    """
+    most: Counter[tuple[OptimizerKey, int]] = Counter()
+    for states in optimizers:
+        most |= Counter((_of_one_copy(state), max(state.step, default=0)) for state in states)
+    return most.total()
+
+
+def _of_one_copy(state: ObservedState) -> OptimizerKey:
+    optimizer, copies = state.optimizer, len(state.step)
+    if not all(shape[:1] == (copies,) for shape in optimizer.shapes):
+        return optimizer
+    return optimizer._replace(shapes=tuple(shape[1:] for shape in optimizer.shapes))
+
+
+class _StatesCompared(NamedTuple):
+    """The result for the states of one optimizer in two runs; see ``Comparison``.
+
+    Args:
+      steps: the states made by steps that were compared.
+      all_steps: all states made by steps.
+      worst: see ``Comparison``.
+      divergence: see ``Comparison``.
+    """
+
+    steps: list[ObservedState]
+    all_steps: list[ObservedState]
     worst: ArrayDifference | None
     divergence: Divergence | None
 
@@ -154,14 +181,16 @@ def _compare_states(
     worst: ArrayDifference | None = None
     partners = {id(old): new for old, new in pairs}
     equal = {_key(state): state for state in after}
-    compared = 0
+    made = list(_made_by_steps(before))
+    compared: set[int] = set()
     for state in before:
         partner = partners.get(id(state), equal.get(_key(state)))
         if partner is None:
             continue
         differences = list(meter.differences(state, partner, worst is None))
         is_same = state.bits is not None and state.bits == partner.bits
-        compared += _is_step(state, starts) and (is_same or bool(state.leaves and partner.leaves))
+        if is_same or (state.leaves and partner.leaves):
+            compared.add(id(state))
         largest = max(differences, key=_weight, default=None)
         if largest is not None and largest.excess > 1:
             divergences.append(Divergence(state, largest, False, meter.created(state)))
@@ -173,8 +202,8 @@ def _compare_states(
             Divergence(each, None, is_missing, meter.created(each)) for each in states[:1]
         ]
     return _StatesCompared(
-        compared,
-        sum(_is_step(state, starts) for state in before),
+        [state for state in made if id(state) in compared],
+        made,
         worst,
         min(divergences, key=_when, default=None),
     )
@@ -193,8 +222,18 @@ def _key(state: ObservedState) -> tuple[int, tuple[int, ...], str | None]:
     return state.round, state.step, state.bits
 
 
-def _is_step(state: ObservedState, starts: Sequence[ObservedState]) -> bool:
-    return not state.is_created and not any(state is each for each in starts)
+def _made_by_steps(states: Sequence[ObservedState]) -> Iterator[ObservedState]:
+    """The states but the first, those created, and those that a later training restores.
+
+    One that is restored was there in an earlier training, after another state than now.
+    """
+    preceding: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
+    for last, state in itertools.pairwise(states):
+        earlier = preceding[_key(state)[1:]]
+        is_restored = state.round > 0 and bool(earlier) and _key(last)[1:] not in earlier
+        earlier.add(_key(last)[1:])
+        if not state.is_created and not is_restored:
+            yield state
 
 
 def _moves(states: Sequence[ObservedState]) -> bool:

@@ -68,6 +68,28 @@ def test_a_training_done_twice_by_one_worker_of_a_pool_and_once_by_two() -> None
         assert (found.optimizers, found.steps, found.all_steps) == (1, 3, 3)
 
 
+COPIES = OPTIMIZER._replace(shapes=((4, 2), (4, 300)))
+
+
+@pytest.mark.parametrize(("optimizer", "steps"), [(COPIES, 3), (COPIES._replace(paths=("",)), 6)])
+def test_a_step_counts_once_with_a_copy_of_its_state(optimizer: OptimizerKey, steps: int) -> None:
+    copies = [
+        dataclasses.replace(each, optimizer=optimizer, step=each.step * 4, is_created=False)
+        for each in run(STEPS)
+    ]
+    one = Record({OPTIMIZER: run(STEPS), optimizer: copies})
+    found = compare(one, one)
+    assert (found.steps, found.all_steps, found.divergence) == (steps, steps, None)
+
+
+def test_a_state_that_is_restored_is_no_step() -> None:
+    first, *_, last = (dataclasses.replace(each, round=1) for each in run(STEPS))
+    found = record([*run(STEPS), first, last, dataclasses.replace(state(4, 3.0), round=1)])
+    assert compare(found, found).steps == 4
+    again = record([*run(STEPS), *(dataclasses.replace(each, round=1) for each in run(STEPS))])
+    assert compare(again, again).steps == 6
+
+
 def test_what_rounding_does_passes_and_is_told() -> None:
     found = compare(record(run(STEPS)), record(run([1.0, 1.5, 2.0 + ULP, 2.5 + ULP])))
     assert found.divergence is None and found.worst is not None

@@ -105,4 +105,4 @@ def test_what_is_looked_at_more_often_is_no_other_trajectory(
     changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
     written(changes, tmp_path, judge)
     (said,) = judge.account()
-    assert re.match(r"(1 optimizer, 6|6 optimizers, 21) steps: the same ", said), said
+    assert re.match(r"(1 optimizer, 6|6 optimizers, 19) steps: the same ", said), said
