@@ -114,7 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
     except VerificationError as error:
         print(error.output, end="", file=sys.stderr)
         print_error(error)
-        if error.is_after and report is not None and arguments.to == "optax" and report.conversions:
+        is_restoring = error.is_after and _RESTORING.search(error.output)
+        if is_restoring and report is not None and arguments.to == "optax" and report.conversions:
             _print_aside(_OTHER_CHECKPOINTS)
             _print_aside("\n".join(_conversions(report)))
     except KeyboardInterrupt:
@@ -126,6 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
     return 2
 
 
+# A function that restores, in a traceback of Python or of pytest, or the message of Flax.
+_RESTORING = re.compile(
+    r"(?:line \d+,|:\d+:) in (?:from_bytes|from_state_dict|msgpack_restore|restore\w*)\b"
+    r"|while restoring an instance of"
+)
 _OTHER_CHECKPOINTS = """\
 The rewritten program restores TrainStates. If the command finds a checkpoint that it wrote
 before the rewrite, have it write to an empty folder each time, or convert the checkpoint."""

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
+import optax
 import pytest
+from flax import serialization
+from flax.training.train_state import TrainState
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.versions import that_need_run
@@ -104,14 +108,35 @@ def test_what_works_on_the_shim_as_it_is_was_not_dealt_with(rewrite: Rewrite) ->
     assert summary.format("0 files", 0) in done.output
 
 
-def test_a_command_that_finds_a_checkpoint_of_before(rewrite: Rewrite) -> None:
-    done = rewrite("--write", "--verify", "grep -q optim.Adam a.py", to="optax", a=RESTORES)
+TRAIN_STATE = TrainState.create(apply_fn=None, params={"w": 1.0}, tx=optax.adam(0.1))
+# The command fails with what stands in the file `said`.
+FAILS = "grep -q optim.Adam a.py || { cat said; false; }"
+
+
+@pytest.mark.parametrize("style", ["native", "long", "short", "line"])
+def test_a_command_that_finds_a_checkpoint_of_before(rewrite: Rewrite, style: Any) -> None:
+    before = serialization.to_bytes({"target": {"w": 1.0}, "state": {"step": 3}})
+    with pytest.raises(ValueError, match="Missing field") as caught:
+        serialization.from_bytes(TRAIN_STATE, before)
+    Path("said").write_text(str(caught.getrepr(style=style)))
+    done = rewrite("--write", "--verify", FAILS, to="optax", a=RESTORES)
     assert done.status == 2 and read("a.py") == RESTORES
     assert "have it write to an empty folder each time" in done.errors
-    done = rewrite("--write", "--verify", "grep -q optim.Adam a.py", to="shim", a=RESTORES)
+    assert "flaxoptim-compat checkpoint convert OLD NEW" in done.errors
+    done = rewrite("--write", "--verify", FAILS, to="shim", a=RESTORES)
     assert "an empty folder" not in done.errors
-    done = rewrite("--write", "--verify", "false", to="optax", a=RESTORES)
+    done = rewrite("--write", "--verify", "cat said; false", to="optax", a=RESTORES)
     assert "an empty folder" not in done.errors
+
+
+def test_a_command_that_fails_elsewhere_is_told_of_no_checkpoint(rewrite: Rewrite) -> None:
+    with pytest.raises(AssertionError) as caught:
+        raise AssertionError("the restored one: 1 == 2")
+    Path("said").write_text(f"Restored run/checkpoint_1\n{caught.getrepr(style='native')}")
+    done = rewrite("--write", "--verify", FAILS, to="optax", a=RESTORES)
+    assert done.status == 2 and read("a.py") == RESTORES
+    assert "the restored one" in done.errors
+    assert "checkpoint convert" not in done.errors and "an empty folder" not in done.errors
 
 
 @pytest.mark.parametrize(
