@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.rewriting_folders import Rewrite, read
+from tests.support.places import ROOT
+from tests.support.rewriting_folders import OLD, Rewrite, read
 
 PROGRAM = """\
 import multiprocessing, os, pickle, sys, time
@@ -111,6 +117,42 @@ def test_a_command_without_optimizers(rewrite: Rewrite) -> None:
     done = rewrite("--write", "--verify", "true", to="optax", train=MAIN)
     assert done.status == 1 and "optim." not in read("train.py")
     assert "The command did no step of an optimizer, so no numbers were compared.\n" in done.output
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="has no /proc of Linux")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_it_leaves_no_process_behind(
+    tmp_path: Path, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text(OLD)
+    # The shell waits for a program, and a program for another one, which is in a group of its own.
+    starts = "import subprocess, sys; subprocess.run(sys.argv[1:], start_new_session=True)"
+    Path("starts.py").write_text(starts)
+    sleep = "echo $$ > process.new; mv process.new process; exec sleep 60"
+    command = f"grep -q tree_map a.py || {sys.executable} starts.py sh -c '{sleep}'; true"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "flaxoptim_compat"),
+            *("rewrite", "a.py", "--to", "shim", "--write", "--verify", command),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    while not Path("process").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert (process.returncode, read("a.py")) == (130, OLD)
+    assert "flaxoptim-compat: stopped. All files are as they were before" in said(errors)
+    end = time.monotonic() + 30
+    with contextlib.suppress(ProcessLookupError):
+        while os.kill(int(read("process")), 0) is None:
+            assert time.monotonic() < end
+            time.sleep(0.05)
 
 
 @pytest.mark.exhaustive
