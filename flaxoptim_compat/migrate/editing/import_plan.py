@@ -233,7 +233,7 @@ class ImportPlan:
 
     def _reached(self, module: str, path: str, at: ast.AST) -> str | None:
         """The expression for a name through an import of the file, which then stays; or None."""
-        ways: list[tuple[int, ast.alias, str]] = []
+        ways: list[tuple[tuple[int, bool], ast.alias, str]] = []
         full = ".".join(filter(None, [module, path]))
         for each in self._imported.values():
             moved = self._moved.get(each.alias)
@@ -246,7 +246,9 @@ class ImportPlan:
             along = (f"{base}.{inner}" for inner in _COME_ALONG.get(base, ()))
             is_there = len(base) >= len(module) or (each.binds_root and name == module)
             if (is_there or module in along) and self._is_visible(each, at):
-                ways.append((len(base), each.alias, f"{bound}.{inside}".rstrip(".")))
+                # Beside `import jax`, only `import jax.profiler` certainly loads jax.profiler.
+                rank = len(base), each.binds_root and name == module
+                ways.append((rank, each.alias, f"{bound}.{inside}".rstrip(".")))
         if not ways:
             return None
         _, alias, expression = max(ways, key=lambda each: each[0])

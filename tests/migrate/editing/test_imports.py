@@ -95,6 +95,11 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         moved("jax.config", "jax"),
         "import jax\njax.config.update",
     ),
+    "a module of a package that is imported as well": (
+        "import jax\nimport jax.profiler\njax.jit\njax.profiler.StepTraceContext",
+        used("jax.profiler.StepTraceContext", "jax.profiler:StepTraceAnnotation"),
+        "import jax\nimport jax.profiler\njax.jit\njax.profiler.StepTraceAnnotation",
+    ),
     "a name that is renamed, beside others": (
         "from jax import jit, tree_multimap\njit(tree_multimap(f, x))",
         MULTIMAP,
