@@ -23,7 +23,7 @@ _WORDS = (
 _OPTIM = ("optim", "flaxoptim_compat")
 _MARK = re.compile(rb"# FOC\d{3}: ")
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
-_CHECKPOINTS = ("checkpoints", "serialization")
+_CHECKPOINTS = ("checkpoints", "serialization", "load_state_dict")
 # Entries that only an optimizer has in a checkpoint, and paths through them.
 ENTRY = (
     r"""['"](?:[\w/]*/)?(?:target|param_states)(?:/[\w/]*)?['"]"""
@@ -48,7 +48,7 @@ class Mentions(NamedTuple):
     Args:
       optimizers: the file has a word that only programs with optimizers of flax.optim have.
       optim: the file may name flax.optim, or use an optimizer that an import brings.
-      checkpoints: the file may write or read checkpoints of flax.
+      checkpoints: the file may write or read checkpoints of flax or clu.
       others: the file may run files that no import names.
       old: the file may use a name or a method that is gone, of optimizers or not.
     """
@@ -66,7 +66,8 @@ def mentions_in(source: bytes) -> Mentions:
     Args:
       source: the content of the file.
     """
-    checkpoints = b"flax" in source and has_word(_CHECKPOINTS, source)
+    is_theirs = b"flax" in source or has_word(("clu",), source)
+    checkpoints = is_theirs and has_word(_CHECKPOINTS, source)
     reads_target = _reads_target(source)
     optim = reads_target or has_word(_OPTIM, source)
     optimizers = _has_word_of_optimizers(source) or (

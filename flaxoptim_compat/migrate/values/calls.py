@@ -501,7 +501,7 @@ _DOES: dict[str, _Does] = {
     name: does
     for names, does in (
         (known_names.RETURNS_ARGUMENT, Calls._returned),
-        ([*known_names.RESTORING, "flax.serialization.msgpack_restore"], Calls._restored),
+        (known_names.RESTORING | known_names.RETURN_STORED, Calls._restored),
         (known_names.MAPS_TREES, Calls._mapped),
         (known_names.PARTIALS, Calls._partial),
         (known_names.CALLS_LATER, Calls._transformed),

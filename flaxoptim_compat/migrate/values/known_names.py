@@ -148,6 +148,8 @@ RESTORE = "flax.training.checkpoints.restore_checkpoint"
 RESTORING = frozenset(
     {"flax.serialization.from_bytes", "flax.serialization.from_state_dict", RESTORE}
 )
+# What returns the nested dicts of a checkpoint, whatever it is given.
+RETURN_STORED = frozenset({"clu.checkpoint.load_state_dict", "flax.serialization.msgpack_restore"})
 # What makes the content of a checkpoint, or writes one.
 SAVING = frozenset(
     {
@@ -177,7 +179,7 @@ def axis_of(replicate: ast.Call) -> str:
 
 def returns_stored(name: str, call: ast.Call) -> bool:
     """True if a call returns the nested dicts of a checkpoint, not a target that they fill."""
-    if name == "flax.serialization.msgpack_restore":
+    if name in RETURN_STORED:
         return True
     if name not in (RESTORE, "flax.serialization.from_bytes"):
         return False

@@ -98,15 +98,24 @@ def test_only_definitions_of_the_same_class_have(
         'checkpoints.restore_checkpoint("run", None)["target"]',
         'serialization.msgpack_restore(file.read())["state"]["step"]',
         'serialization.msgpack_restore(file.read())["optimizer"]["target"]',
+        'checkpoint.load_state_dict("run")["optimizer"]["target"]',
     ],
 )
 def test_what_reads_entries_of_a_checkpoint_is_told_their_names(read: str, tmp_path: Path) -> None:
-    reader = f"from flax import serialization\n\n\ndef export(file):\n    return {read}\n"
+    imports = "from clu import checkpoint\nfrom flax import serialization\n"
+    reader = f"{imports}\n\ndef export(file):\n    return {read}\n"
     found = rewritten(tmp_path, train=TRAIN, export=reader)
     assert "# FOC215: A saved optimizer has this entry" in found["export.py"]
     assert "TrainState.create(" in found["train.py"]
     told = reader.replace("]\n", "]  # noqa: FOC215\n")
     assert told in rewritten(tmp_path / "other", train=TRAIN, export=told)["export.py"]
+
+
+def test_what_names_no_flax_reads_them_too(tmp_path: Path) -> None:
+    reader = 'from clu import checkpoint\n\nprint(checkpoint.load_state_dict("run")["target"])\n'
+    (tmp_path / "export.py").write_text(reader)
+    found = rewritten(tmp_path, train=TRAIN)
+    assert "# FOC215: A saved optimizer has this entry" in found["export.py"]
 
 
 def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
