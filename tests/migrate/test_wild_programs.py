@@ -141,7 +141,13 @@ def test_all_as_one_tree_become_what_each_becomes_alone(
 ) -> None:
     tree = copied(PROGRAMS, tmp_path / target)
     rewrite(tree, target)
-    assert texts(tree) == texts(folders[target])
+    found = texts(tree)
+    if target == "optax":
+        # Its own optimizer stays, but it may read what is saved by one that moves.
+        told = r" *# FOC215: A saved optimizer has this entry; .*\n"
+        found["left/surgery.py"], count = re.subn(told, "", found["left/surgery.py"])
+        assert count == 1
+    assert found == texts(folders[target])
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -33,6 +33,7 @@ class Facts:
       ignored: the codes that are not wanted, by file.
       recognisers: what the rules recognise.
       evidence: what a run showed.
+      moves_elsewhere: whether optimizers of other files become TrainStates.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Facts:
         ignored: Mapping[Path, Ignored],
         recognisers: Recognisers,
         evidence: Evidence | None = None,
+        moves_elsewhere: bool = False,
     ) -> None:
         self.points_to = PointsTo(documents, imported, evidence)
         self._not_understood = {
@@ -51,6 +53,9 @@ class Facts:
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
+        self.moves_some = moves_elsewhere or any(
+            unit.sites and unit.converts for unit in self.units
+        )
         # The calls that make definitions.
         self.making = {site.node for unit in self.units for site in unit.sites}
         self._traversals = shared_traversals(self.points_to, self.units)

@@ -49,6 +49,7 @@ class Mentions(NamedTuple):
       optimizers: the file has a word that only programs with optimizers of flax.optim have.
       optim: the file may name flax.optim, or use an optimizer that an import brings.
       checkpoints: the file may write or read checkpoints of flax or clu.
+      entries: the file may name entries that only an optimizer has in a checkpoint.
       others: the file may run files that no import names.
       old: the file may use a name or a method that is gone, of optimizers or not.
     """
@@ -56,6 +57,7 @@ class Mentions(NamedTuple):
     optimizers: bool = False
     optim: bool = False
     checkpoints: bool = False
+    entries: bool = False
     others: bool = False
     old: bool = False
 
@@ -70,12 +72,12 @@ def mentions_in(source: bytes) -> Mentions:
     checkpoints = is_theirs and has_word(_CHECKPOINTS, source)
     reads_target = _reads_target(source)
     optim = reads_target or has_word(_OPTIM, source)
-    optimizers = _has_word_of_optimizers(source) or (
-        checkpoints and (reads_target or bool(_ENTRY.search(source)))
-    )
+    entries = checkpoints and bool(_ENTRY.search(source))
+    optimizers = _has_word_of_optimizers(source) or entries or (checkpoints and reads_target)
     old = optimizers or optim or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
-    return Mentions(optimizers, optim, checkpoints, has_word(RUNS_OTHERS, source), old)
+    others = has_word(RUNS_OTHERS, source)
+    return Mentions(optimizers, optim, checkpoints, entries, others, old)
 
 
 def has_word(words: tuple[str, ...], source: bytes) -> bool:

@@ -29,7 +29,8 @@ def find(reading: Reading) -> Iterator[Finding]:
         if call in holding or (moves and restores(facts.points_to, call)):
             reason = holding.get(call, "")
             yield from _finding(reading, call, "an optimizer is restored", _CONVERT, reason)
-    for node, today in stored_entries(facts.points_to, document) if moves else ():
+    # What is read may be stored by any program, as by one in another folder.
+    for node, today in stored_entries(facts.points_to, document) if facts.moves_some else ():
         instead = f"{today} of a TrainState"
         yield from _finding(reading, node, _ENTRY, instead, _READS.format(today))
 

@@ -49,6 +49,7 @@ def analyse(
     writes: bool,
     accept_changes: bool = False,
     elsewhere: bool = False,
+    moves_elsewhere: bool = False,
     without_optimizers: Collection[Document] = (),
     targets: Collection[str] = TARGETS,
     releases: Releases = NEWEST,
@@ -64,6 +65,7 @@ def analyse(
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
       elsewhere: whether unconnected files of the program name flax.optim.
+      moves_elsewhere: whether optimizers of unconnected files become TrainStates.
       without_optimizers: the files among them that are never in one process with an optimizer.
       targets: the targets whose edits are wanted.
       releases: the versions that the result is for.
@@ -79,10 +81,10 @@ def analyse(
         for document, others in imported.items()
         if document not in without_optimizers
     }
-    has_optimizers = names_flax_optim and bool(near)
-    facts = Facts([*near], near, ignored, recognisers(), evidence) if has_optimizers else None
-    if facts is not None and writes:
-        for unit in facts.units:
+    facts = None
+    if names_flax_optim and near:
+        facts = Facts([*near], near, ignored, recognisers(), evidence, moves_elsewhere)
+        for unit in facts.units if writes else ():
             unit.conversions = conversions(facts.points_to, unit)
     needed = _needed_elsewhere(imported, read.values())
     return [

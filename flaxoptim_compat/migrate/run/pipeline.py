@@ -65,6 +65,7 @@ class _Program:
         # The files that may be in one process with an optimizer.
         self._near: frozenset[int] = frozenset()
         self._names_flax_optim = False
+        self._moves_optimizers = False
 
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
@@ -78,10 +79,19 @@ class _Program:
         groups = _joined(links.groups(), shown)
         self._near = links.near | shown
         self._names_flax_optim = any(each.names_flax_optim for each in self._examined)
-        for group in groups:
+        for group in sorted(groups, key=self._reads_what_others_save):
             self._say(group)
             self._analyse(group)
         return [self._reports[number] for number in range(len(self._files))]
+
+    def _reads_what_others_save(self, group: Sequence[int]) -> tuple[bool, bool]:
+        """Whether files name entries of a checkpoint, and whether they have no optimizer.
+
+        Such groups come last: then it is known whether optimizers of other files move.
+        """
+        files = [self._examined[number] for number in group]
+        entries = any(each.program_file.mentions.entries for each in files)
+        return entries, not any(each.names_flax_optim for each in files)
 
     def imported(self) -> frozenset[str]:
         """The names that the files import, each up to its first dot."""
@@ -115,7 +125,10 @@ class _Program:
         if len(group) == 1 and self._near.isdisjoint(group):
             self._reports |= {number: self._alone(each) for number, each in loaded.items()}
         elif loaded:
-            self._reports |= self._together(loaded)
+            reports = self._together(loaded)
+            units = (unit for report in reports.values() for unit in report.units)
+            self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
+            self._reports |= reports
 
     def _alone(self, loaded: Loaded) -> FileReport:
         try:
@@ -161,6 +174,7 @@ class _Program:
                 writes=self._task.target == "optax",
                 accept_changes=self._task.accept_changes,
                 elsewhere=self._names_flax_optim,
+                moves_elsewhere=self._moves_optimizers,
                 without_optimizers=self._without_optimizers(loaded),
                 targets=self._task.targets,
                 releases=self._task.releases,

@@ -118,6 +118,26 @@ def test_what_names_no_flax_reads_them_too(tmp_path: Path) -> None:
     assert "# FOC215: A saved optimizer has this entry" in found["export.py"]
 
 
+@pytest.mark.parametrize(
+    ("training", "is_told"),
+    [
+        (TRAIN, True),
+        (f"{TRAIN}    print(checkpoints.restore_checkpoint('run', None)['target'])\n", True),
+        (TRAIN.replace("optim.Adam(beta2=0.9)", "unknown(optim.Adam())"), False),
+    ],
+)
+def test_what_another_folder_saves_is_read(training: str, is_told: bool, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    reader = (
+        "from flax.training import checkpoints\n\n"
+        'print(checkpoints.restore_checkpoint("run", None)["optimizer"]["target"])\n'
+    )
+    (tmp_path / "a/export.py").write_text(reader)
+    found = rewritten(tmp_path, **{"b/train": training})
+    assert ("TrainState.create(" in found["b/train.py"]) is is_told
+    assert ("# FOC215: A saved optimizer has this entry" in found["a/export.py"]) is is_told
+
+
 def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
     going_on = EVALUATE.format("Adam(1e-3)")
     pretrained = 'print(checkpoints.restore_checkpoint("pretrained", None)["target"])\n'
