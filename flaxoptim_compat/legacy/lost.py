@@ -9,7 +9,7 @@ from flaxoptim_compat.legacy.entry import LegacyName, object_at
 from flaxoptim_compat.legacy.names import of_flax, of_jax, of_numpy, of_python
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 
-# The lost names of packages, for which `scan` reads programs.
+# The lost names of packages, each with versions of its own.
 OF_PACKAGES: tuple[LegacyName, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
 ENTRIES: tuple[LegacyName, ...] = (*OF_PACKAGES, *of_python.ENTRIES)
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from flaxoptim_compat.cli import SUBCOMMANDS, main
+from flaxoptim_compat.legacy.names import of_python
 from flaxoptim_compat.migrate.formats.as_text import LEGEND
 from tests.support.places import ROOT
 from tests.support.processes import start
@@ -48,6 +49,17 @@ def test_findings(scan: Scan) -> None:
         "--format concise prints a line for each finding, with its place first.",
         "flaxoptim-compat explain FOC155 explains the rule FOC155, with examples.",
     ]
+
+
+def test_names_of_python_are_found_in_files_that_name_no_package(scan: Scan) -> None:
+    texts = {}
+    for each in of_python.ENTRIES:
+        module, name = each.module, each.attribute
+        texts[f"inside_{name}"] = f"import {module} as m\nm.{name}\n"
+        texts[f"imported_{name}"] = f"from {module} import {name}\n"
+    _, lines, _ = scan("--format", "concise", **texts)
+    found = {line.partition(".py:")[0] for line in lines if ": FOC" in line}
+    assert found == texts.keys()
 
 
 def test_a_line_for_each_finding(scan: Scan) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.lost import ENTRIES
+from flaxoptim_compat.legacy.names import of_python
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.migrate.program.imported_files import beginnings, joined
 
@@ -39,6 +40,11 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _COMMENT = re.compile(rb"#[^\n]*")
+# {module of Python: the names that it lost}
+_OF_PYTHON = {
+    module: tuple(each.attribute for each in of_python.ENTRIES if each.module == module)
+    for module in sorted({each.module for each in of_python.ENTRIES})
+}
 _NAME = re.compile(rb"([\w.]+)(?:\s+as\s+\w+)?")
 
 
@@ -76,6 +82,10 @@ def mentions_in(source: bytes) -> Mentions:
     optimizers = _has_word_of_optimizers(source) or entries or (checkpoints and reads_target)
     old = optimizers or optim or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
+    old = old or any(
+        module.encode() in source and has_word(names, source)
+        for module, names in _OF_PYTHON.items()
+    )
     others = has_word(RUNS_OTHERS, source)
     return Mentions(optimizers, optim, checkpoints, entries, others, old)
 

@@ -1,4 +1,4 @@
-"""FOC151 to FOC160: names that jax, flax and numpy dropped, by their successors."""
+"""FOC151 to FOC160, FOC168: names that jax, flax, numpy and Python dropped, by their successors."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ RULES = (
     Rule("FOC158", "flax-nn-without-linen"),
     Rule("FOC159", "gone-for-good", is_rewritten=False),
     Rule("FOC160", "tensorboard-without-tensorflow", is_rewritten=False),
+    Rule("FOC168", "removed-python-names"),
 )
 _TREE_MAPS = frozenset(
     {"jax.tree_map", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.api.tree_multimap"}
@@ -95,6 +96,8 @@ def code_of(replacement: Successor) -> str:
         return "FOC158" if replacement.today.startswith(_OF_SERVED_NN) else "FOC154"
     if not replacement.today:
         return "FOC159"
+    if replacement.gone_since.startswith("Python "):
+        return "FOC168"
     if replacement.old in REARRANGED:
         return "FOC156" if package == "numpy" else "FOC152"
     if replacement.is_stand_in:

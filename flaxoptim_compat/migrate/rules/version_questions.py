@@ -17,7 +17,8 @@ IsGone = Callable[[ast.AST], bool]
 def is_for_another_version(document: Document, node: ast.AST, is_gone: IsGone) -> bool:
     """True if a lost name stands where the program is ready for its absence.
 
-    That is in a ``try`` or in a branch of ``hasattr``, if what runs instead uses no lost name.
+    That is in a ``try``, in an import instead of one that was tried, or in a branch of ``hasattr``,
+    if what runs instead uses no lost name.
 
     Args:
       document: the file.
@@ -38,11 +39,20 @@ def _instead(outer: ast.AST, inner: ast.AST) -> Sequence[ast.AST]:
     match outer:
         case ast.Try() if inner in outer.body:
             return [each for handler in _handlers(outer) for each in handler.body]
+        case ast.Try(body=tried) if isinstance(inner, ast.ExceptHandler):
+            imported = _imported(inner.body) if inner in _handlers(outer) else set()
+            return tried if imported and imported <= _imported(tried) else []
         case ast.If(test=test) if _asks(test):
             return outer.orelse if inner in outer.body else outer.body if inner is not test else []
         case ast.IfExp(test=test, body=body, orelse=orelse) if _asks(test) and inner is not test:
             return [orelse if inner is body else body]
     return []
+
+
+def _imported(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names under which statements import something."""
+    imports = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
+    return {each.asname or each.name for statement in imports for each in statement.names}
 
 
 def _handlers(statement: ast.Try) -> Iterator[ast.ExceptHandler]:

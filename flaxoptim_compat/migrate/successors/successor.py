@@ -6,7 +6,7 @@ import functools
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.entry import LegacyName
-from flaxoptim_compat.legacy.lost import OF_PACKAGES
+from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
 from flaxoptim_compat.legacy.names.public import ERA, is_public, public
@@ -56,12 +56,12 @@ OBJECTS_TODAY = frozenset({"flax.config", "jax.config"})
 # Names that only unedited programs get: rewritten programs must not import their stand-ins.
 ONLY_SERVED = frozenset(
     entry.name
-    for entry in OF_PACKAGES
+    for entry in ENTRIES
     if entry.name not in PUBLIC.keys() | OBJECTS_TODAY and not is_public(entry.served_by)
 )
 # numpy 2 has this name again for another type, which a program of today may mean.
 BACK = frozenset({"numpy.long"})
-_ALL = {entry.name: entry for entry in OF_PACKAGES}
+_ALL = {entry.name: entry for entry in ENTRIES}
 _TABLE = {name: entry for name, entry in _ALL.items() if name not in OBJECTS_TODAY | BACK}
 # The module that serves flax.nn, for rewritten programs too.
 SERVED_NN = "flaxoptim_compat.nn"

@@ -16,7 +16,7 @@ from flaxoptim_compat import transforms
 from flaxoptim_compat.catalogue import OPTIMIZERS
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.stages import SHORTHANDS
-from flaxoptim_compat.legacy.lost import OF_PACKAGES
+from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.migrate.program.releases import FORMS
 from flaxoptim_compat.migrate.successors.rearranged_calls import REARRANGED
 from flaxoptim_compat.migrate.successors.successor import (
@@ -52,7 +52,7 @@ def is_there(form: str) -> bool:
 def successors() -> set[str]:
     """What takes the place of all names that are gone, as it is looked up and as it is imported."""
     found = {*PUBLIC.values(), *IMPORTED.values()}
-    for name in [entry.name for entry in OF_PACKAGES]:
+    for name in [entry.name for entry in ENTRIES]:
         known = successor(name)
         assert known is not None or name in OBJECTS_TODAY | BACK, name
         found |= {known.today, known.imported} if known is not None and known.today else set()

@@ -23,6 +23,13 @@ def f(jax, tree_map):
         "import tree\nfrom mylib import jax\ntree.tree_map\njax.tree_map\n"
     ),
     "an attribute that the program sets": "import numpy as np\nnp.float = float\n",
+    "an import that newer versions do not come to": """\
+try:
+    from collections.abc import Mapping
+except ImportError:
+    from collections import Mapping
+Mapping
+""",
 }
 
 # {what: the text before and after, as a diff}
@@ -64,6 +71,21 @@ FIXES = pairs(
  class A:
 -    float = np.float
 +    float = builtins.float
+""",
+        "names of Python's own modules": """\
+ import collections
+-import fractions
++import math
+ import time
+-from collections import Callable, OrderedDict
++from collections import abc
++from collections import OrderedDict
++from collections.abc import Callable
+-def f(x: 'collections.Sequence', y: Callable = OrderedDict):
+-    isinstance(x, collections.Mapping), time.clock(), fractions.gcd(4, 6)
++def f(x: 'abc.Sequence', y: Callable = OrderedDict):
++    isinstance(x, abc.Mapping), time.perf_counter(), math.gcd(4, 6)
+     collections.defaultdict
 """,
         "names of numpy": """\
 +import math

@@ -116,6 +116,13 @@ except ImportError:
     from jax.extend import linear_util as lu
 lu.wrap_init(f)
 """,
+    "an import of what was before": """\
+try:
+    from jax.tree_util import tree_map
+except ImportError:
+    from jax import tree_map
+tree_map(f, tree)
+""",
     "a function": """\
 def mapped(f, tree):
     try:
@@ -151,6 +158,13 @@ try:
     jax.tree_map(f, x)
 except AttributeError:
     pass
+""",
+    "without another library": """\
+try:
+    import tree
+except ImportError:
+    import numpy
+    jax.tree_map(f, x)
 """,
     "another error": """\
 try:
