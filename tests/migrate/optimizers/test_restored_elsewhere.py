@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rewriting_folders import rewrite, texts
-from tests.support.rewriting_texts import rewrite_all
+from tests.support.rewriting_texts import findings_of, rewrite_all
 
 IMPORTS = "from flax import optim\nfrom flax.training import checkpoints\n\n"
 TRAIN = """\
@@ -136,6 +136,20 @@ def test_what_another_folder_saves_is_read(training: str, is_told: bool, tmp_pat
     found = rewritten(tmp_path, **{"b/train": training})
     assert ("TrainState.create(" in found["b/train.py"]) is is_told
     assert ("# FOC215: A saved optimizer has this entry" in found["a/export.py"]) is is_told
+
+
+@pytest.mark.parametrize(("before", "count"), [("", 1), ("import unknown; unknown.keep(o)", 0)])
+def test_the_call_that_restores_it_is_found_where_it_moves(before: str, count: int) -> None:
+    program = (
+        "from flax import optim\nfrom flax.training import checkpoints\n\n\n"
+        f"def f(p):\n    o = optim.Adam(0.1).create(p)\n    {before}\n"
+        "    return checkpoints.restore_checkpoint('run', o)\n"
+    )
+    (file,) = findings_of(program)
+    found = [each for each in file.findings if each.code == "FOC215"]
+    assert [each.instead.split(",")[0] for each in found] == [
+        "flaxoptim-compat checkpoint convert"
+    ] * count
 
 
 def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
