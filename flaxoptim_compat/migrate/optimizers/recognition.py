@@ -219,11 +219,14 @@ def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
 
     In a file that it did not reach, what may be one of those that it did, or another of which the
     text does not tell enough, is the other. Doubts about those that it reached are none, and so
-    are doubts about both where the others are made only by calls that it came to.
+    are doubts about both where the others are made only by calls that may make one of those.
     """
     found = list(found)
     apart = {
-        site for use in found if use.makes and not evidence.shows(use.node) for site in use.sites
+        site
+        for use in found
+        if use.makes and not any(map(evidence.has_reached, use.sites))
+        for site in use.sites
     }
     for use in found:
         reached = frozenset(filter(evidence.has_reached, use.sites))
