@@ -10,7 +10,7 @@ import ast
 import json
 import math
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -56,11 +56,9 @@ def dotted(name: str) -> ast.expr:
     return node
 
 
-def function(parameters: Mapping[str, ast.expr | None], body: ast.expr) -> ast.Lambda:
-    """A lambda. Parameters with defaults come last, and None stands for no default."""
-    names = [ast.arg(name) for name in parameters]
-    defaults = [default for default in parameters.values() if default is not None]
-    return ast.Lambda(ast.arguments([], names, None, [], [], None, defaults), body)
+def function(parameters: Iterable[str], body: ast.expr) -> ast.Lambda:
+    """A lambda."""
+    return ast.Lambda(ast.arguments([], [*map(ast.arg, parameters)], None, [], [], None, []), body)
 
 
 def names_in(node: ast.AST) -> set[str]:

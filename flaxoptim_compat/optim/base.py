@@ -350,7 +350,7 @@ class OptimizerDef(ByValue):
         short = injected_function(body, starts, {}, parameters_of)
         if short is not None:
             return short
-        factory = syntax.function({"learning_rate": None}, body)
+        factory = syntax.function(["learning_rate"], body)
         return syntax.called(syntax.called("optax.inject_hyperparams", factory), **starts)
 
     def own_code(self) -> OwnCode:

@@ -90,7 +90,7 @@ class Injecting:
         names: ast.expr = keys[0] if len(keys) == 1 else ast.Tuple(list(keys))
         injected = syntax.called(
             "optax.inject_hyperparams",
-            syntax.function(dict.fromkeys(arguments), body),
+            syntax.function(arguments, body),
             **({"static_args": names} if keys else {}),
         )
         return syntax.called(injected, **arguments)
