@@ -104,9 +104,9 @@ def _takes(
         # The name of an attribute of an optimizer changes, so it is to stand there.
         if sites_of(given, Optimizer):
             return asks_by_name(call)
-        is_any = not names_asked(document, call)  # which of the fields of a dataclass is followed
-        data = (isinstance(each, Instance) and points_to.memory.is_data(each.of) for each in given)
-        return not is_any or all(data)
+        # Of a dataclass, it may be any of the fields.
+        data = [isinstance(each, Instance) and points_to.memory.is_data(each.of) for each in given]
+        return bool(names_asked(document, call)) or (bool(data) and all(data))
     return (
         name in _PICKLERS  # of which `stored_otherwise` speaks
         or is_followed(name)

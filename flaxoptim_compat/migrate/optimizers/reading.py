@@ -53,9 +53,7 @@ class Facts:
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
-        self.moves_some = moves_elsewhere or any(
-            unit.sites and unit.converts for unit in self.units
-        )
+        self.moves_some = moves_elsewhere or any(unit.moves for unit in self.units)
         # The calls that make definitions.
         self.making = {site.node for unit in self.units for site in unit.sites}
         self._traversals = shared_traversals(self.points_to, self.units)

@@ -214,14 +214,15 @@ def _doubts(find: OfNode, points_to: PointsTo, document: Document, node: Any) ->
     return map(_as_doubt, find(points_to, document, node))
 
 
-def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
+def _not_settled(evidence: Evidence, found: Sequence[Use]) -> Iterator[Use]:
     """The uses, those left out that a run has settled: of what it reached it saw the uses.
 
-    In a file that it did not reach, what may be one of those that it did, or another of which the
-    text does not tell enough, is the other. Doubts about those that it reached are none, and so
-    are doubts about both where the others are made only by calls that may make one of those.
+    Doubts about optimizers that it reached are none, and so are doubts about these and others if
+    the others are made only by calls that may make one of these.
     """
-    found = list(found)
+    if not evidence.makers:
+        yield from found
+        return
     apart = {
         site
         for use in found
@@ -229,18 +230,13 @@ def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
         for site in use.sites
     }
     for use in found:
-        reached = frozenset(filter(evidence.has_reached, use.sites))
-        others = frozenset(
-            each
-            for each in use.sites - reached - {None}
-            if (not reached or each in apart if use.is_doubt else not evidence.is_followed(each))
-        )
-        if not evidence.makers:
-            yield use
-        elif use.sites == {None}:
+        if use.sites == {None}:
             # The run says what belongs together.
             yield from [] if use.is_doubt else [dataclasses.replace(use, joins=False)]
         elif use.is_doubt:
+            reached = frozenset(filter(evidence.has_reached, use.sites))
+            others = use.sites - reached - {None}
+            others = others & apart if reached else others
             yield from [dataclasses.replace(use, sites=others)] if others else []
         else:
             yield use

@@ -60,6 +60,11 @@ class Unit:
         """True if the optimizers become TrainStates."""
         return not self.problems
 
+    @property
+    def moves(self) -> bool:
+        """True if they do, and this program makes their definitions."""
+        return bool(self.sites) and self.converts
+
     def lacks(self, use: Use) -> bool:
         """True if an optimizer of a use may have no learning rate."""
         return bool(self.lacking and (self.lacking & use.sites or None in use.sites))

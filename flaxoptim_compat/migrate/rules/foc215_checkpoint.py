@@ -44,7 +44,7 @@ def _moves_something(facts: Facts, document: Document) -> bool:
         for unit in facts.units
         if any(each.path.parent == document.path.parent for each in unit.documents)
     )
-    return any(unit.sites and unit.converts for unit in near or beside)
+    return any(unit.moves for unit in near or beside)
 
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for checkpoints that were saved before"

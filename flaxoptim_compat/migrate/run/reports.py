@@ -238,7 +238,7 @@ def unit_reports(
             if not held
             else [],
             unit.is_reached if has_run else None,
-            len({id(use) for use in unit.uses}.difference(map(id, unit.inferred))),
+            len(unit.uses) - sum(isinstance(each, Use) for each in unit.inferred),
             [_spot(each, loaded) for each in unit.inferred],
         )
 

@@ -190,7 +190,7 @@ class Calls:
             return returned
         names = (each.arg for each in parameters(function.node.args))
         every = NOTHING.union(*(self._cells.read(("given", function.node, name)) for name in names))
-        return returned.difference(each for each in optimizers if each in every - own)
+        return returned - (every - own).intersection(optimizers)
 
     def _rest(self, node: ast.AST, taker: ast.arg, key: Hashable, objects: Objects) -> None:
         """Give a function something that its ``*`` or ``**`` takes."""

@@ -491,7 +491,9 @@ class _Reader:
         found = Class(self._file.document, node)
         self._memory.add_class(found)
         bases = (self._held.get(each, NOTHING) for each in bases_of(node))
-        self._memory.cells.write(("bases", node, ""), NOTHING.union(*bases))
+        # No method of the program is one of `object`.
+        inherited = NOTHING.union(*bases) - external("object")
+        self._memory.cells.write(("bases", node, ""), inherited)
         self._bind(node.name, frozenset({found}))
         # Who makes objects of it, and calls the methods that it inherits, need not be seen.
         self._memory.inherit(found)

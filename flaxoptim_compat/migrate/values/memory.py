@@ -208,7 +208,7 @@ class Memory:
                     found.add(one)
             if name in self._body(each.node).methods:
                 break
-            for base in bases - external("object"):
+            for base in bases:
                 if isinstance(base, Unknown):
                     found |= self.named(name)
                 elif isinstance(base, External) and not found and name not in self._stored:

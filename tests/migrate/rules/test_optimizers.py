@@ -420,6 +420,10 @@ STAYS = {
         "class Trainer(some_package.Trainer):\n        pass\n    return Trainer().train((o, g))",
         "FOC218",
     ),
+    "a function that returns it is asked for a name that is not known": (
+        "return getattr(lambda: o, g)",
+        "FOC218",
+    ),
     "all fields of what has it are pickled": (
         "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
         "        def save(self):\n            return pickle.dumps(vars(self))\n    return Agent()",
