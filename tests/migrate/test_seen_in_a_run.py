@@ -129,6 +129,34 @@ def test_where_one_goes_that_the_run_did_not_reach_all_stay_that_may_go_there(
     assert "1 of 1 optimizer becomes a TrainState" in checked(capsys, ".")
 
 
+GIVEN = """
+from flax import optim
+
+
+def train(make, params, grads):
+    optimizer = make(0.1).create(params)
+    return optimizer.apply_gradient(grads).target
+
+
+def main(params, grads):
+    return train(optim.Adam, params, grads)
+"""
+
+
+def test_where_a_class_is_not_known_another_command_is_advised_after_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, shared=SHARED, train=TRAIN, given=GIVEN)
+    monkeypatch.chdir(tmp_path)
+    unknown = "The class of the definition is not one of flax.optim, or not known."
+    said = checked(capsys, ".")
+    assert f"{unknown} Run with --verify to find out." in " ".join(said.split())
+    output_of(["-m", "flaxoptim_compat", "run", "--observe", "train.py"], tmp_path)
+    said = checked(capsys, ".")
+    advice = "No run has shown it: add a --verify COMMAND that comes here."
+    assert f"{unknown} {advice}" in " ".join(said.split())
+
+
 PARTS = """
 from flax import optim
 from jax import numpy as jnp

@@ -222,8 +222,6 @@ def without(
     if (is_only and block is not document.tree.body) or not document.has_its_lines(statement):
         # A block needs a statement, and so does what stands before or after a semicolon.
         return Edit(start, end, ("pass",))
-    if document.behind(statement).strip():
-        return Edit(start, text.index("#", end), ())  # the comment stays
     start, end = start - len(document.before(statement)), min(document.line_end(end) + 1, len(text))
     # A paragraph that goes leaves the larger of the two gaps around it.
     above = start - len(text[:start].rstrip("\n"))

@@ -23,7 +23,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
     RUN_TO_KNOW,
     STEPS,
     Use,
-    after_a_run,
+    advised,
     is_spelled_out,
 )
 from flaxoptim_compat.migrate.values.evidence import Evidence
@@ -48,11 +48,11 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
       unit: the unit, whose fields are set.
     """
     _decide(points_to, unit)
-    if points_to.evidence.makers:
-        unit.definition_stays = after_a_run(unit.definition_stays)
-        unit.problems = [
-            dataclasses.replace(each, problem=after_a_run(each.problem)) for each in unit.problems
-        ]
+    unit.definition_stays = advised(unit.definition_stays, points_to.evidence)
+    unit.problems = [
+        dataclasses.replace(each, problem=advised(each.problem, points_to.evidence))
+        for each in unit.problems
+    ]
 
 
 def _decide(points_to: PointsTo, unit: Unit) -> None:

@@ -76,6 +76,8 @@ def change_of(points_to: PointsTo, site: Site) -> str:
 
 def why_no_text(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
+    if len(site.names) > 1:
+        return f"The program chooses the class when it runs: {' or '.join(sorted(site.names))}."
     if not site.name or not is_certain(points_to, site):
         return f"The class of the definition is not one of flax.optim, or not known. {RUN_TO_KNOW}"
     if site.name == "MultiOptimizer":

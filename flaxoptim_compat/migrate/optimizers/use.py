@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import (
     Class,
     Definition,
@@ -94,9 +95,14 @@ def shown(node: ast.AST) -> str:
 _LONGEST = 50
 
 
-def after_a_run(reason: str) -> str:
-    """A reason, in the words for a program that was run and of which the run did not show it."""
-    return reason.replace(RUN_TO_KNOW, _RUN_MORE)
+def advised(reason: str, evidence: Evidence) -> str:
+    """A reason, with the advice for a program that was run: to run another command.
+
+    Args:
+      reason: the reason; it may advise a run.
+      evidence: what runs of the program showed, if there were any.
+    """
+    return reason.replace(RUN_TO_KNOW, _RUN_MORE) if evidence.is_of_a_run else reason
 
 
 def becomes_train_state(document: Document, call: ast.Call) -> bool:

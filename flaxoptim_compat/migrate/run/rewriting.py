@@ -170,11 +170,17 @@ def _lines_of_statements(document: Document) -> Iterator[_StatementLines]:
             yield _StatementLines(start, node.end_lineno, is_behind)
 
 
+# What a comment says to a tool is about its line alone.
+_FOR_TOOLS = re.compile(r"#\s*(isort|mypy|noqa|pragma|pylint|pyright|pytype|type)\s*(:|$)", re.I)
+
+
 def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
     """The comments inside replaced code, by the line of the statement that they belong to."""
     replaced = [each for each in edits if "#" in document.text[each.start : each.end]]
     moved: dict[int, list[str]] = {}
     for start, comment in _comments(document) if replaced else ():
+        if _FOR_TOOLS.match(comment):
+            continue
         around = [each for each in replaced if each.start <= start < each.end]
         if any(not _keeps(each, start) for each in around):
             moved.setdefault(_first_line(document, start), []).append(comment)

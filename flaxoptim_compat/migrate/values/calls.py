@@ -227,9 +227,9 @@ class Calls:
           call: the call.
           name: the name of the class; "" if it is not known.
         """
-        site = self.sites.get(call.node)
-        if site is None:
-            site = self.sites[call.node] = Site(call.document, call.node, name)
+        site = self.sites.setdefault(call.node, Site(call.document, call.node))
+        if name:
+            site.names.add(name)
         return frozenset({Definition(site)})
 
     # Functions of packages
@@ -248,7 +248,7 @@ class Calls:
         if known_names.is_traversal(name):
             return frozenset({Traversal(call.document, call.node)})
         if known_names.is_optimizer(name):
-            return frozenset({Optimizer(Site(call.document, call.node, ""))})
+            return frozenset({Optimizer(Site(call.document, call.node))})
         # What it calls gets no optimizers, unless it is given them.
         everything = given.all
         inside = memory.inside(everything, only_data=True)

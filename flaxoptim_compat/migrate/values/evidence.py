@@ -48,6 +48,7 @@ class Evidence:
         changed: Collection[str] = (),
         moved: Collection[ast.Call] = (),
     ) -> None:
+        self.is_of_a_run = uses is not None
         self.changed = changed
         self._moved = moved
         self._documents = {os.path.abspath(each.path): each for each in documents}

@@ -30,12 +30,17 @@ class Site(Object):
     Args:
       document: the file it stands in.
       node: the call.
-      name: the class, such as ``flax.optim.Adam``; "" if it is not known, or the program's own.
+      names: the classes of flax.optim that it may call.
     """
 
     document: Document
     node: ast.Call
-    name: str
+    names: set[str] = dataclasses.field(default_factory=set, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The class, such as ``Adam``, or the first of several; "" if none is known."""
+        return min(self.names, default="")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

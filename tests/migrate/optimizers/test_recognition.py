@@ -164,6 +164,18 @@ def test_a_part_of_a_class_of_the_program_is_why_all_of_them_stay() -> None:
     assert several.cause.startswith("The class of a part is not one of flax.optim")
 
 
+def test_of_classes_that_a_program_chooses_from_all_are_named() -> None:
+    program = (
+        "import sys\nfrom flax import optim\n\n"
+        "classes = {'adam': optim.Adam, 'momentum': optim.Momentum}\n"
+        "print(classes[sys.argv[1]](0.1).create({}).target)\n"
+    )
+    (file,) = findings_of(program)
+    (made,) = (each for each in file.findings if each.code == "FOC201")
+    assert "flax.optim.Adam or flax.optim.Momentum" in made.what
+    assert made.cause == "The program chooses the class when it runs: Adam or Momentum."
+
+
 OWN_STATE = """\
 from flax import struct
 from flaxoptim_compat import transforms
