@@ -128,6 +128,7 @@ def test_lists_are_numbered_and_stay_lists(tmp_path: Path) -> None:
         assert isinstance(items, StoredList)
         assert list(items) == ["0", "1", "2"]
         assert items["0"] == 1
+        assert not {"3", "-1", "00", "a"} & items.keys() and "3" not in items
     assert rewritten(content, tmp_path) == content
 
 

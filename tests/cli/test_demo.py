@@ -155,6 +155,9 @@ def test_other_bits_are_seen_and_without_matplotlib_nothing_is_drawn(
         "The parameters after step 3 are equal, bit for bit.\n"
         "After pip install matplotlib, the demo draws both curves too.\n"
     )
+    Path("flaxoptim_demo").rename("before")
+    monkeypatch.setattr(demo, "_run_all", lambda: False)
+    assert main(["demo"]) == 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no groups of processes to ask for")

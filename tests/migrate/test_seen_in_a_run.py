@@ -133,13 +133,12 @@ GIVEN = """
 from flax import optim
 
 
-def train(make, params, grads):
-    optimizer = make(0.1).create(params)
-    return optimizer.apply_gradient(grads).target
+def made(of):
+    return of(0.1)
 
 
-def main(params, grads):
-    return train(optim.Adam, params, grads)
+def train(params, grads):
+    return made(optim.Adam).create(params).apply_gradient(grads).target
 """
 
 

@@ -191,6 +191,10 @@ def test_the_difference_of_sketches_has_the_size_of_the_difference(scale: float)
         assert estimate == pytest.approx(np.linalg.norm(apart), rel=4 * np.sqrt(2 / NUMBERS) / 2)
 
 
+def test_sketches_are_linear() -> None:
+    assert np.array_equal(sketch(2 * LARGE), 2 * sketch(LARGE))
+
+
 def test_one_element_that_differs_is_not_lost_among_many() -> None:
     other = LARGE.astype(np.float64)
     other[200, 3] += 0.25

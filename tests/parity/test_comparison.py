@@ -167,6 +167,7 @@ def test_tolerance() -> None:
     assert not equal(1.0 + 1e-6, 0) and equal(1.0 + 1e-6, None)
     assert not equal(1.0 + 1e-4, None) and equal(1.0 + 1e-4, 1e-3)
     assert not equal(1.0 + 1e-4, Tolerance(relative=5e-5)) and equal(1.0 + 1e-4, 2e-4)
+    assert Tolerance.of(0).exact and not Tolerance(relative=5e-5, roundings=0).exact
 
 
 def test_rounding_of_large_parameters_is_allowed_but_no_drift() -> None:

@@ -210,7 +210,7 @@ def line_of(path: Path, place: Place) -> str:
 
 
 def unit_reports(
-    units: Iterable[Unit], loaded: Mapping[Document, Loaded], has_run: bool = False
+    units: Iterable[Unit], loaded: Mapping[Document, Loaded], has_run: bool
 ) -> Iterator[UnitReport]:
     """A report on each unit that makes an optimizer, or uses one that comes from elsewhere.
 

@@ -57,6 +57,7 @@ def test_which_transformations_trace() -> None:
 def test_the_jaxpr_that_is_called() -> None:
     jaxpr = jax.make_jaxpr(jax.jit(lambda x: 2 * x))(1.0)
     (equation,) = jaxpr.eqns
+    assert equation.primitive is jax_core.jit_p
     called, params = jax_core.extract_call_jaxpr(equation.primitive, equation.params)
     assert len(called.eqns) == 1 and "jaxpr" not in params
     (multiply,) = called.eqns

@@ -142,6 +142,8 @@ def test_a_page_of_many_arrays_and_steps_stays_small(monkeypatch: pytest.MonkeyP
     # The 200 worst, each in four metrics.
     assert html.count(' data-row="') == 4 * 200
     assert "<p>Only the 200 worst arrays have curves.</p>" in html
+    few = to_html(report(*(track(f"leaf{i}", 1e-9) for i in range(200))))
+    assert few.count(' data-row="') == 4 * 200 and "worst arrays have curves" not in few
     # The rows alone, of many more arrays.
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     tracks = [track(f"leaf{i:05}", 1e-9 * (i + 1), steps=2) for i in range(10_050)]
