@@ -122,6 +122,14 @@ def test_what_was_wrong_already_is_wrong_as_it_is_today(served: None) -> None:
             wrong()
 
 
+def test_a_missing_argument_is_that_of_the_function(served: None) -> None:
+    # As of `flax.training.common_utils.stack_forest` without metrics.
+    with pytest.raises(TypeError, match=r"^tree_map\(\) missing 1 .* argument: 'tree'"):
+        jax.tree_util.tree_map(abs)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^fold_in\(\) missing 1 .* argument: 'data'"):
+        jax.random.fold_in(jax.random.key(0))  # type: ignore[call-arg]
+
+
 @pytest.mark.skipif(
     "a_min" in inspect.signature(jnp.clip).parameters, reason="this jax has the old names itself"
 )
