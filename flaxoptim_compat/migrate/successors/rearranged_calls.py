@@ -100,7 +100,8 @@ class LostUse:
     def atom(self, node: ast.expr) -> Fragments:
         """The text of an expression, on which an attribute can be looked up."""
         span = self.span(node)
-        return (span,) if isinstance(node, _ATOMS) else ("(", span, ")")
+        is_float = isinstance(node, ast.Constant) and isinstance(node.value, float)
+        return (span,) if is_float or isinstance(node, _ATOMS) else ("(", span, ")")
 
 
 Rearrangement = Callable[[LostUse], Rearranged | None]

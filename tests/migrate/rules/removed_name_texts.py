@@ -128,9 +128,11 @@ FIXES = pairs(
 -from jax import lax
 -y = lax.tie_in(state.step, y)
 -z = lax.tie_in(x, a + b) * 2
+-key = lax.tie_in(x, 0.0)
 -lax.tie_in(f(), y)
 +from flaxoptim_compat import era
 +z = (a + b) * 2
++key = 0.0
 +era.tie_in(f(), y)
 """,
         "shuffle": """\
