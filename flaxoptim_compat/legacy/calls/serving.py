@@ -139,8 +139,10 @@ def _wrap(
 
     @functools.wraps(original)
     def taking_both(*args: Any, **kwargs: Any) -> Any:
-        tells = is_old and len(args) + len(kwargs) >= needed
-        if arguments.fit(args, kwargs) and not (tells and is_old(*args, **kwargs)):
+        is_of_today = arguments.fit(args, kwargs)
+        if is_of_today and is_old and len(args) + len(kwargs) >= needed:
+            is_of_today = not is_old(*args, **kwargs)
+        if is_of_today:
             return original(*args, **kwargs)
         if made_by is not None:
             usage.record(counted, row.notice)
