@@ -63,6 +63,7 @@ KEEP_DEFINITIONS = {
     "resumed.py",
     "several.py",
     "starred.py",
+    "state_of_copies.py",
     "without_rates.py",
 }
 # XLA fuses what optax does in another order than what we do, and programs that do not compile

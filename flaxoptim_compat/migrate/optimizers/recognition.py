@@ -168,14 +168,14 @@ def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
         if is_gradient_hidden(use.node):
             return dataclasses.replace(use, problem=_NOT_AVERAGED, bridge="")
         return dataclasses.replace(use, axis=min(axes))
-    if node.attr in _OTHER_OF_COPIES and use.code != "FOC204":
+    if node.attr in _OTHER_OF_COPIES:
         return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
     return use
 
 
 _NOT_AVERAGED = "The step averages its gradients, which are not written out: write `grads=...`."
 # What an optimizer on every device has for a single copy, or the TrainState in another shape.
-_OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
+_OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state_dict"})
 _COPIES = (
     "`{}` is asked of an optimizer after its `replicate()`: ask before, or its `unreplicate()`, or"
     " write `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` of the gradients."

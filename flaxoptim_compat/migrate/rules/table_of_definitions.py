@@ -20,7 +20,7 @@ from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use, advised
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -78,7 +78,7 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
     if unit.definition_stays:
         # One of those that stay together says why it does itself.
         own = why_no_text(facts.points_to, site, unit.overrides)
-        reason = advised(own or unit.definition_stays, facts.points_to.evidence)
+        reason = own or unit.definition_stays
         return Finding(
             code, start, end, what, f"the definition stays. {reason}", optax=None, cause=reason
         )

@@ -200,6 +200,7 @@ class Flow:
 
         The program was read by its text, which says which variables these places read.
         """
+        memory.by_text = self.cells
         for call, document in self._evidence.makers.items():
             self.calls.define(Call(document, call, {}), "")
             self._made[call] = self.calls.sites[call]

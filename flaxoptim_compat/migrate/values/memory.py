@@ -75,6 +75,8 @@ class Memory:
         self.evidence = evidence
         # Of variables and fields, the optimizers that a run saw there.
         self.shown: dict[Cell, Objects] = {}
+        # What the text alone says of all cells.
+        self.by_text = self.cells
         self.classes: dict[ast.ClassDef, Class] = {}
         self._bodies: dict[ast.ClassDef, _Body] = {}
         self._with_method: dict[str, set[Class]] = {}
@@ -98,9 +100,9 @@ class Memory:
           of: the variable or field.
         """
         objects = self.cells.read(cell)
-        shown = self.shown.get(of)
-        if shown is None:
+        if of not in self.shown:
             return objects
+        shown = self._shown_after(cell, of)
         followed = (
             each
             for each in objects
@@ -114,6 +116,19 @@ class Memory:
             if (type(each), getattr(each, "site", None)) in kinds  # be they copies or not
         )
         return shown.union(followed, same)
+
+    def _shown_after(self, cell: Cell, of: Cell) -> Objects:
+        """The optimizers that a run saw in a variable, as far as they can come from one assignment.
+
+        A run does not tell which assignment reached a place. An optimizer before its `replicate()`
+        and after it have one site, and the text says which of them an assignment gives.
+        """
+        here = self.by_text.read(cell)
+        sites = {each.site for each in here if isinstance(each, Optimizer)}
+        elsewhere = self.by_text.read(of) - here
+        return self.shown[of] - {
+            each for each in elsewhere if isinstance(each, Optimizer) and each.site in sites
+        }
 
     def bind(self, scope: ast.AST, name: str, objects: Objects) -> None:
         """Let a variable hold these values, too."""

@@ -280,10 +280,11 @@ def test_a_definition_that_stays_says_where_it_is_asked_for_something() -> None:
 
 def test_what_is_asked_after_replicate_says_what_to_write() -> None:
     program = (
-        f"{HEAD}def f(p):\n    o = optim.Adam(0.1).create(p).replicate()\n    return o.state\n"
+        f"{HEAD}def f(p):\n    o = optim.Adam(0.1).create(p).replicate()\n"
+        "    return o.optimizer_def\n"
     )
     (file,) = findings_of(program)
-    (asked,) = (each for each in file.findings if each.code == "FOC213")
+    (asked,) = (each for each in file.findings if each.code == "FOC214")
     assert "write `flax.jax_utils.replicate(optimizer)`" in asked.reason
 
 

@@ -127,7 +127,6 @@ def test_devices_are_given_on(call: str, written: str) -> None:
         ("replicate", "`replicate` is not called where it stands: call the method there."),
         ("unreplicate(0)", "The call of `unreplicate` has other arguments than in flax.optim."),
         ("replicate().state_dict()", "`state_dict` is asked of an optimizer after"),
-        ("replicate().state", "`state` is asked of an optimizer after"),
         (
             "replicate().optimizer_def",
             "`optimizer_def` is asked of an optimizer after",
