@@ -114,10 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     except VerificationError as error:
         print(error.output, end="", file=sys.stderr)
         print_error(error)
-        is_restoring = error.is_after and _RESTORING.search(error.output)
-        if is_restoring and report is not None and arguments.to == "optax" and report.conversions:
-            _print_aside(_OTHER_CHECKPOINTS)
-            _print_aside("\n".join(_conversions(report)))
+        if error.is_after and report is not None and arguments.to == "optax":
+            for line in _on_checkpoints(report, error.output):
+                _print_aside(line)
     except KeyboardInterrupt:
         print_error(
             "stopped. All files are as they were before, or all are rewritten, or the next rewrite"
@@ -127,6 +126,34 @@ def run(arguments: argparse.Namespace) -> int:
     return 2
 
 
+def _on_checkpoints(report: RunReport, output: str) -> Iterator[str]:
+    """The lines on checkpoints that may be why a command fails after the rewrite.
+
+    Args:
+      report: what was rewritten.
+      output: what the command printed.
+    """
+    from flaxoptim_compat.migrate.run.reports import place_of
+
+    if _RESTORING.search(output) and report.conversions:
+        yield _OTHER_CHECKPOINTS
+        yield from _conversions(report)
+    entries = [
+        f"{place_of(file.path, each.place)}: {each.code} {each.reason}"
+        for file in report.files
+        for each in file.left
+        if each.code == "FOC215"
+    ]
+    if entries and _NO_ENTRY.search(output):
+        yield _OTHER_ENTRIES
+        yield from entries
+
+
+_NO_ENTRY = re.compile(r"KeyError: '(?:target|param_states)'")
+_OTHER_ENTRIES = """\
+The rewritten program saves TrainStates, and these lines read an entry of a saved optimizer. Let
+them take either, such as `saved.get("params") or saved["target"]`, or leave them out of the
+command, and change them after the rewrite:"""
 # A function that restores, in a traceback of Python or of pytest, or the message of Flax.
 _RESTORING = re.compile(
     r"(?:line \d+,|:\d+:) in (?:from_bytes|from_state_dict|msgpack_restore|restore\w*)\b"

@@ -113,6 +113,21 @@ def test_a_command_that_fails_after_training(rewrite: Rewrite) -> None:
     assert "The command fails after the rewrite, with exit status 1. All files" in done.errors
 
 
+def test_a_command_that_reads_what_it_has_saved(rewrite: Rewrite) -> None:
+    reads = MAIN.replace("train(int(sys.argv[1]), 5)", "print(saved(train(0, 1))['target'])")
+    reads = reads.replace(
+        "@jax.jit",
+        "def saved(optimizer):\n    from flax import serialization\n"
+        "    return serialization.msgpack_restore(serialization.to_bytes(optimizer))\n\n@jax.jit",
+    )
+    done = rewrite("--write", "--verify", f"{sys.executable} train.py", to="optax", train=reads)
+    assert (done.status, read("train.py")) == (2, reads)
+    line = next(number for number, each in enumerate(reads.splitlines(), 1) if "print" in each)
+    assert "these lines read an entry of a saved optimizer. Let" in done.errors
+    told = "FOC215 A saved optimizer has this entry; a saved TrainState has `params`.\n"
+    assert re.search(rf"^train\.py:{line}:\d+: {re.escape(told)}", done.errors, re.MULTILINE)
+
+
 def test_a_command_without_optimizers(rewrite: Rewrite) -> None:
     done = rewrite("--write", "--verify", "true", to="optax", train=MAIN)
     assert done.status == 1 and "optim." not in read("train.py")
