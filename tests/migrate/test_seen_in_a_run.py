@@ -129,6 +129,35 @@ def test_where_one_goes_that_the_run_did_not_reach_all_stay_that_may_go_there(
     assert "1 of 1 optimizer becomes a TrainState" in checked(capsys, ".")
 
 
+CLASSES = """
+import sys
+from flax import optim
+from jax import numpy as jnp
+
+
+def made(cls):
+    return cls(0.1).create({"w": jnp.ones(3)})
+
+
+several = {"adam": optim.Adam, "lamb": optim.LAMB}
+made(optim.Adam)
+optimizer = several[sys.argv[1]](0.1).create({"w": jnp.ones(3)})
+optimizer = optimizer.apply_gradient(optimizer.target)
+"""
+
+
+def test_no_run_can_show_that_another_class_will_not_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, classes=CLASSES)
+    monkeypatch.chdir(tmp_path)
+    output_of(["-m", "flaxoptim_compat", "run", "--observe", "classes.py", "adam"], tmp_path)
+    said = " ".join(checked(capsys, ".").split())
+    assert "The class comes from an argument, so that other calls may give another class." in said
+    assert "The program chooses the class when it runs, Adam or LAMB:" in said
+    assert "--verify" not in said.partition("would be changed")[0]
+
+
 COPIES = """
 import jax
 from flax import optim, serialization

@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
-from flaxoptim_compat.migrate.optimizers.use import RUN_TO_KNOW, sites_of
+from flaxoptim_compat.migrate.optimizers.use import sites_of
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import Definition, External, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -76,10 +76,13 @@ def change_of(points_to: PointsTo, site: Site) -> str:
 
 def why_no_text(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
+    if points_to.is_parameter(site.document, _root(site.node.func)):
+        return "The class comes from an argument, so that other calls may give another class."
     if len(site.names) > 1:
-        return f"The program chooses the class when it runs: {' or '.join(sorted(site.names))}."
+        classes = " or ".join(sorted(site.names))
+        return f"The program chooses the class when it runs, {classes}: no text in optax is both."
     if not site.name or not is_certain(points_to, site):
-        return f"The class of the definition is not one of flax.optim, or not known. {RUN_TO_KNOW}"
+        return "The class of the definition is not one of flax.optim, or not known."
     if site.name == "MultiOptimizer":
         return _sentence(_why_no_partition(points_to, site, injected))
     bound = bound_of(points_to, site)
@@ -99,13 +102,18 @@ def is_certain(points_to: PointsTo, site: Site) -> bool:
         known_names.legacy_name(each.name) if isinstance(each, External) else None
         for each in callees
     }
-    root = site.node.func
-    while isinstance(root, ast.Attribute):
-        root = root.value
+    root = _root(site.node.func)
     if names != {site.name} or not isinstance(root, ast.Name):
         return False
     # What a parameter holds is for callers to say, and for gin, which is none of the program.
     return not points_to.is_parameter(site.document, root)
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """The expression before all dots."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
 
 
 def _why_no_partition(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:
