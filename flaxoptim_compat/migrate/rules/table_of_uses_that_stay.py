@@ -52,8 +52,9 @@ def _definition(asked: Asked) -> Use:
 def _unknown(asked: Asked) -> Use | None:
     if asked.sites == {None} and asked.points_to.unknown(asked.node.value) is not None:
         return None  # only a hint said that this is an optimizer, and the attribute says otherwise
-    owner = "An optimizer" if asked.node.attr == "apply_gradients" else "A TrainState"
-    return asked.use("FOC219", f"{owner} has no `{asked.node.attr}`.")
+    # All that an optimizer had is known to a rule.
+    problem = f"An optimizer has no `{asked.node.attr}`: change the line, or delete it."
+    return asked.use("FOC219", problem)
 
 
 def _assigned(asked: Asked) -> Use:

@@ -278,6 +278,13 @@ def test_a_definition_that_stays_says_where_it_is_asked_for_something() -> None:
     assert definition.cause == reason
 
 
+def test_what_no_optimizer_had_may_be_deleted() -> None:
+    program = f"{HEAD}def f(p):\n    o = optim.Adam(0.1).create(p)\n    o.load_state_dict(p)\n"
+    (file,) = findings_of(program)
+    (asked,) = (each for each in file.findings if each.code == "FOC219")
+    assert asked.reason == "An optimizer has no `load_state_dict`: change the line, or delete it."
+
+
 def test_what_is_asked_after_replicate_says_what_to_write() -> None:
     program = (
         f"{HEAD}def f(p):\n    o = optim.Adam(0.1).create(p).replicate()\n"
