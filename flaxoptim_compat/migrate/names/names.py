@@ -171,7 +171,11 @@ class Names:
             self.unknown.append((dotted.node, f"{name} is not imported in any file that is read"))
         if home is None or len(home.bindings[name]) == 1:
             return
-        for each in self.meanings.all_of(name, home):
+        meanings = self.meanings.all_of(name, home)
+        are_variables = all(each.way == "variable" for each in meanings)
+        if are_variables and not dotted.path and len(meanings) == len(home.bindings[name]):
+            return  # as after `cls = optim.Adam` or `cls = optim.LAMB`, which are read themselves
+        for each in meanings:
             full = ".".join([each.name, *dotted.path])
             if is_of_flax_optim(full):
                 self.unknown.append((dotted.node, f"{name} is bound to something else as well"))

@@ -144,6 +144,13 @@ def test_what_is_not_understood() -> None:
     assert names_of("import flax\nif x:\n  flax = f()\nflax.linen\n").unknown == []
 
 
+def test_a_variable_of_which_each_value_is_known_is_understood() -> None:
+    text = "from flax import optim\ncls = optim.Adam\nif x:\n  cls = {}\ncls(0.1)\n"
+    assert names_of(text.format("optim.LAMB")).unknown == []
+    assert len(names_of(text.format("f()")).unknown) == 1
+    assert len(names_of(text.format("optim.LAMB").replace("cls(", "cls.x(")).unknown) == 1
+
+
 def test_a_name_that_nothing_binds_is_not_understood() -> None:
     names = names_of("from somewhere import *\nflax.optim.Adam, flax.linen, optim.Adam\n")
     assert [(names.document.source(node), why) for node, why in names.unknown] == [
