@@ -194,9 +194,9 @@ def warn_of(misfits: Sequence[Misfit]) -> None:
     if misfits:
         more = f", and {len(misfits) - 1} more like it" if len(misfits) > 1 else ""
         let_pass(
-            f"The checkpoint does not fit the optimizer: at {misfits[0]}{more}. As in flax.optim,"
-            " unexpected entries are ignored, and any value in place of an array is restored"
-            " unchanged."
+            f"The checkpoint does not fit the optimizer: at {misfits[0]}{more}.{misfits[0].hint} As"
+            " in flax.optim, unexpected entries are ignored, and any value in place of an array is"
+            " restored unchanged."
         )
 
 
@@ -209,19 +209,21 @@ class Misfit:
       expected: the expected value, in words.
       found: the stored value, in words.
       refused: whether flax refuses the difference.
+      hint: a sentence about the way out, if there is one.
     """
 
     path: str
     expected: str
     found: str
     refused: bool = True
+    hint: str = ""
 
     def __str__(self) -> str:
         return f"{self.path} expected {self.expected}, found {self.found}"
 
     def error(self) -> ValueError:
         """The error that refuses the state dict."""
-        return ValueError(f"Cannot restore the optimizer: at {self}. Nothing was restored.")
+        return ValueError(f"Cannot restore the optimizer: at {self}.{self.hint} Nothing was restored.")
 
 
 def _misfits(
@@ -248,7 +250,7 @@ def _misfits(
         yield Misfit(where(), _describe(expected), _describe(found), False)
     elif expected is not None and np.shape(expected) != np.shape(found):
         hint = _replication_hint(np.shape(expected), np.shape(found))
-        yield Misfit(where(), _describe(expected), _describe(found) + hint, False)
+        yield Misfit(where(), _describe(expected), _describe(found), False, hint)
 
 
 def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]:
@@ -263,11 +265,11 @@ def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]
 def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
     if found[1:] == expected and found:
         return (
-            ". If the checkpoint was saved from a replicated optimizer, take the first copy of"
-            " every array: `jax.tree.map(lambda x: x[0], state_dict)`"
+            " If the checkpoint was saved from a replicated optimizer, take the first copy of"
+            " every array: `jax.tree.map(lambda x: x[0], state_dict)`."
         )
     if expected[1:] == found and expected:
-        return ". If this optimizer is replicated, restore first and replicate afterwards"
+        return " If this optimizer is replicated, restore first and replicate afterwards."
     return ""
 
 
