@@ -218,14 +218,18 @@ def _stand_in(lost: LostUse) -> str:
     call = lost.call
     if lost.successor.old not in _TREE_MAPS or call is None or len(call.args) < 3:
         return ""
-    return STAND_IN if any(map(_makes_none, ast.walk(call.args[1]))) else ""
+    return STAND_IN if _makes_none(call.args[1]) else ""
 
 
 def _makes_none(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
         return node.value is None
+    if isinstance(node, ast.Subscript):
+        return _makes_none(node.value)  # None as an index adds an axis
     # A MultiOptimizer has None there for the parameters that no traversal selects.
-    return isinstance(node, ast.Attribute) and node.attr == "param_states"
+    if isinstance(node, ast.Attribute) and node.attr == "param_states":
+        return True
+    return any(map(_makes_none, ast.iter_child_nodes(node)))
 
 
 def _part(node: ast.expr, surplus: int) -> ast.expr | None:

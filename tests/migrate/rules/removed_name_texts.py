@@ -60,9 +60,13 @@ FIXES = pairs(
  import jax
 -jax.tree_map(f, {'a': None}, x)
 -jax.tree_map(f, {'a': None})
+-jax.tree_map(f, x[None, :], x)
+-jax.tree_map(f, [None][0], x)
 +from flaxoptim_compat import era
 +era.tree_map(f, {'a': None}, x)
 +jax.tree.map(f, {'a': None})
++jax.tree.map(f, x[None, :], x)
++era.tree_map(f, [None][0], x)
 """,
         "builtins": "-import numpy as np\n-x = np.float(np.int(1))\n+x = float(int(1))\n",
         "builtins that are hidden": """\
