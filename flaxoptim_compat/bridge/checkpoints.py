@@ -223,7 +223,8 @@ class Misfit:
 
     def error(self) -> ValueError:
         """The error that refuses the state dict."""
-        return ValueError(f"Cannot restore the optimizer: at {self}.{self.hint} Nothing was restored.")
+        message = f"Cannot restore the optimizer: at {self}.{self.hint} Nothing was restored."
+        return ValueError(message)
 
 
 def _misfits(

@@ -1,4 +1,4 @@
-"""``# noqa`` comments: the lines that are not reported, by rule."""
+"""Comments for linters, and ``# noqa`` among them: the lines that are not reported, by rule."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ _NOQA = re.compile(
     r"#\s*noqa\b(?P<colon>\s*:\s*(?P<codes>[A-Za-z]+\d+(?:[\s,]+[A-Za-z]+\d+)*))?", re.I
 )
 _ALL = frozenset({""})
+_FOR_LINTERS = re.compile(
+    r"#\s*(noqa\b|(type|pyright):\s*ignore|(pylint|pytype):\s*disable|(fmt|isort):\s*skip"
+    r"|pragma:\s*no\b)",
+    re.I,
+)
+
+
+def is_for_linters(comment: str) -> bool:
+    """True if a comment tells a linter what to allow on the same line."""
+    return _FOR_LINTERS.match(comment) is not None
 
 
 def ignored_lines(text: str) -> dict[int, frozenset[str]]:

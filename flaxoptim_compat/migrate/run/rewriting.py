@@ -17,6 +17,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.layout import laid_out, quoted_as_in, room
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.noqa import is_for_linters
 from flaxoptim_compat.migrate.run.analysis import FileFindings
 
 
@@ -170,16 +171,15 @@ def _lines_of_statements(document: Document) -> Iterator[_StatementLines]:
             yield _StatementLines(start, node.end_lineno, is_behind)
 
 
-# What a comment says to a tool is about its line alone.
-_FOR_TOOLS = re.compile(r"#\s*(isort|mypy|noqa|pragma|pylint|pyright|pytype|type)\s*(:|$)", re.I)
-
-
 def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
-    """The comments inside replaced code, by the line of the statement that they belong to."""
+    """The comments inside replaced code, by the line of the statement that they belong to.
+
+    Without those for linters, which say nothing above a line, or something about all that follows.
+    """
     replaced = [each for each in edits if "#" in document.text[each.start : each.end]]
     moved: dict[int, list[str]] = {}
     for start, comment in _comments(document) if replaced else ():
-        if _FOR_TOOLS.match(comment):
+        if is_for_linters(comment):
             continue
         around = [each for each in replaced if each.start <= start < each.end]
         if any(not _keeps(each, start) for each in around):

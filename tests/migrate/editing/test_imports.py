@@ -284,6 +284,22 @@ def test_comments_within_a_statement_that_changes_stand_above_it() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("comment", "left"),
+    [
+        ("# type: ignore[import]", ""),
+        ("#type: ignore  # no stubs", ""),
+        ("# pylint: disable=unused-import", ""),
+        ("# noqa: F401", ""),
+        ("# for its optimizers", "# for its optimizers\n"),
+        ("# types of layers", "# types of layers\n"),
+    ],
+)
+def test_a_comment_for_linters_goes_with_its_statement(comment: str, left: str) -> None:
+    text = f"import os\nfrom flax import optim  {comment}\nimport jax\n\nprint(os, jax)\n"
+    assert rewrite(text, "optax") == f"import os\n{left}import jax\n\nprint(os, jax)\n"
+
+
 def test_a_list_of_names_that_is_too_long_has_a_line_for_each() -> None:
     names = ["tree_map", *(f"a_name_of_some_length_{number}" for number in range(4))]
     text = f"from jax import (\n    {', '.join(names)}\n)\n\nprint({', '.join(names)})\n"

@@ -586,12 +586,17 @@ def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:
 def test_comments_in_a_call_that_is_rearranged_come_to_stand_above() -> None:
     program = (
         f"{HEAD}def f(p):\n"
+        "    # Not the default.\n"
         "    return optim.Adam(  # as in the paper\n"
         "        learning_rate=1e-3,  # tuned\n"
-        "    ).create(p)\n"
+        "        beta1=0.8,  # pylint: disable=bad-name\n"
+        "    ).create(p)  # type: ignore\n"
     )
     text = rewrite(program, "optax")
-    assert "    # as in the paper\n    # tuned\n    return " in text
+    assert "    # Not the default.\n    # as in the paper\n    # tuned\n    return " in text
+    # Above the line, it would be about the rest of the function.
+    assert "pylint" not in text
+    assert text.endswith(")  # type: ignore\n")
 
 
 def test_functions_that_call_themselves_with_ever_more_come_to_an_end() -> None:
