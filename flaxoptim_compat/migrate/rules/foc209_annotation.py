@@ -52,6 +52,8 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         return
     if any(known_names.legacy_name(name) == known_names.BASE for name in names):
         sites = _annotated_sites(points_to, document, node, Definition)
+        if sites == {None}:
+            sites = _mistaken(points_to, document, node)
         if sites != {None}:
             yield Use(RULE.code, document, node, sites)
         elif _is_annotation(document, node) and (beside := _made_beside(points_to, document)):
@@ -83,6 +85,13 @@ def _is_annotation(document: Document, node: ast.expr) -> bool:
         case ast.FunctionDef(returns=annotation):
             return annotation is inner
     return False
+
+
+def _mistaken(points_to: PointsTo, document: Document, node: ast.expr) -> Sites:
+    """The definitions of the optimizers of an annotation that calls them definitions."""
+    if not _is_annotation(document, node):
+        return frozenset({None})
+    return _annotated_sites(points_to, document, node, Optimizer)
 
 
 def _made_beside(points_to: PointsTo, document: Document) -> Sites:
@@ -152,9 +161,15 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _names_definition(reading: Reading, node: ast.expr) -> bool:
-    """True if a node names the class of definitions, and not that of optimizers."""
+    """True if a node stands for definitions, and not for optimizers."""
     assert reading.facts is not None
-    values = reading.facts.points_to.values(node)
-    return not any(
-        isinstance(each, External) and known_names.is_optimizer(each.name) for each in values
+    points_to, document = reading.facts.points_to, reading.document
+    if any(
+        isinstance(each, External) and known_names.is_optimizer(each.name)
+        for each in points_to.values(node)
+    ):
+        return False
+    return (
+        _annotated_sites(points_to, document, node, Definition) != {None}
+        or _mistaken(points_to, document, node) == {None}
     )

@@ -332,17 +332,21 @@ PARAMETERS = [
 ]
 
 
-def test_an_annotation_that_says_definition_of_an_optimizer_does_not_count() -> None:
+def test_an_annotation_that_says_definition_of_an_optimizer_is_put_right() -> None:
     program = (
         f"{HEAD}class Wrapper:\n    optimizer: optim.OptimizerDef\n\n"
-        "    def __init__(self, p):\n"
-        "        self.optimizer = optim.GradientDescent(0.1).create(p)\n\n"
-        "    def step(self, g):\n"
-        "        return self.optimizer.apply_gradient(g).target\n"
+        "    def __init__(self, p, d: optim.OptimizerDef = optim.GradientDescent(0.1)):\n"
+        "        self.optimizer = d.create(p)\n\n"
+        "    def step(self, g) -> tuple[optim.OptimizerDef, int]:\n"
+        "        assert not isinstance(self.optimizer, optim.OptimizerDef)\n"
+        "        return self.optimizer.apply_gradient(g), 1\n"
     )
-    assert rewrite(program, "optax").endswith(
-        "return self.optimizer.apply_gradients(grads=g).params\n"
-    )
+    text = rewrite(program, "optax")
+    assert "    optimizer: train_state.TrainState\n" in text
+    assert "d: optax.GradientTransformation = optax.sgd(0.1)" in text
+    assert "def step(self, g) -> tuple[train_state.TrainState, int]:\n" in text
+    assert "isinstance(self.optimizer, optim.OptimizerDef)" in text
+    assert text.endswith("return self.optimizer.apply_gradients(grads=g), 1\n")
 
 
 @pytest.mark.parametrize("definition", PARAMETERS)
