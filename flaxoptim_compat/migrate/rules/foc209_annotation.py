@@ -71,8 +71,18 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         sites = sites_of(points_to.values(parent), Optimizer)
         yield Use("FOC219", document, parent, sites, BY_HAND, bridge="returns")
         return
+    if _is_of_class(document, node):
+        return
     sites = _annotated_sites(points_to, document, node, Optimizer)
     yield Use(RULE.code, document, node, sites, joins=_is_given(document, node))
+
+
+def _is_of_class(document: Document, node: ast.expr) -> bool:
+    """True for ``Type[Optimizer]``: programs give a class of definitions there, not TrainState."""
+    match document.parents[node]:
+        case ast.Subscript(value=ast.Name(id="Type" | "type") | ast.Attribute(attr="Type")):
+            return True
+    return False
 
 
 def _is_annotation(document: Document, node: ast.expr) -> bool:

@@ -120,11 +120,6 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         released("numpy.float"),
         "# arrays\nnp.float",
     ),
-    "a comment for a tool behind it": (
-        "import jax\nimport numpy as np  # type: ignore\nnp.float",
-        released("numpy.float"),
-        "import jax\nnp.float",
-    ),
     "comments inside of it": (
         "from a import (  # one\n    b,  # two\n    # three\n)\nb",
         released("a.b"),

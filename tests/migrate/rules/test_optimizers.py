@@ -222,6 +222,18 @@ def test_a_class_that_only_the_running_program_knows_stays(name: str) -> None:
     assert text.startswith(SHIM)
 
 
+@pytest.mark.parametrize("name", ["Type", "typing.Type", "type"])
+def test_a_parameter_that_takes_a_class_is_not_annotated_as_the_class_of_states(name: str) -> None:
+    head = f"import typing\nfrom typing import Type\n{SHIM}\n\n\n"
+    program = (
+        f"{head}def f(p, cls: {name}[optim.Optimizer]):\n"
+        "    return cls(0.1).create(p)\n\n\nf({{}}, optim.Adam)\n"
+    )
+    assert rewrite(program, "optax") == program.replace(
+        ".create(p)", ".create(p).to_train_state(inject=False)"
+    )
+
+
 @pytest.mark.parametrize("arguments", ["p, focus=heads", "p, heads", "focus=heads, target=p"])
 def test_a_definition_stays_with_a_focus(arguments: str) -> None:
     program = (
