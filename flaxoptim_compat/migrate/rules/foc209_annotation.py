@@ -179,7 +179,5 @@ def _names_definition(reading: Reading, node: ast.expr) -> bool:
         for each in points_to.values(node)
     ):
         return False
-    return (
-        _annotated_sites(points_to, document, node, Definition) != {None}
-        or _mistaken(points_to, document, node) == {None}
-    )
+    of_definitions = _annotated_sites(points_to, document, node, Definition)
+    return of_definitions != {None} or _mistaken(points_to, document, node) == {None}
