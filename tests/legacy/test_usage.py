@@ -141,6 +141,7 @@ def test_a_module_that_is_imported_and_not_used(statement: str, counted: None) -
         ("main.py", ["package/inner.py"], "."),
         ("a b/main.py", ["a b/inner.py"], "'a b'"),
         ("main/main.py", ["library/one.py", "library/two.py"], "main {}/library"),
+        ("main/main.py", ["a/one.py", "a-b/one.py", "a/b/one.py"], "main {0}/a {0}/a-b"),
         (".", ["package/inner.py"], "."),
     ],
 )
@@ -154,7 +155,7 @@ def test_what_to_scan(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in used:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     usage.counts["flax.optim.Adam"] = 1
     usage.imported_files.update({*(str(tmp_path / name) for name in used), "<string>"})
