@@ -593,7 +593,15 @@ class _Reader:
             self._flow.asked[node] = self._instruction
             if node in self._flow.taken_at:
                 owners = self._held[node.value] = owners | {Optimizer(None)}
-        return self._memory.attribute(owners, node.attr, self._file.modules)
+        inherited = self._inherited(node)
+        return inherited or self._memory.attribute(owners, node.attr, self._file.modules)
+
+    def _inherited(self, node: ast.Attribute) -> Objects:
+        """The values of ``super().name`` in a method; none if no base is known to have any."""
+        match node.value:
+            case ast.Call(func=func) if self._class and self._held.get(func) == external("super"):
+                return self._memory.inherited(self._class, node.attr)
+        return NOTHING
 
     def _call(self, node: ast.Call) -> Objects:
         functions = self._value(node.func)

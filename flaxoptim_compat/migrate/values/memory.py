@@ -232,6 +232,21 @@ class Memory:
                     found |= external(f"{base.name}.{name}") if is_known else self.named(name)
         return frozenset(found)
 
+    def inherited(self, of: Class, name: str) -> Objects:
+        """The values that ``super()`` finds under a name, in a method of a class."""
+        # In an object of a class with several bases, it may go on with any of them.
+        found = self.named(name) if self._is_one_of_several_bases(of) else NOTHING
+        for base in self.bases(of):
+            if isinstance(base, Class):
+                found |= self.member(base, name, Instance(of))
+            else:
+                found |= self.named(name)
+        return found
+
+    def _is_one_of_several_bases(self, of: Class) -> bool:
+        mixed = (each for each in self.classes.values() if len(each.node.bases) > 1)
+        return any(of in dict(self.ancestry(each)) for each in mixed if each != of)
+
     def _looked_up(self, found: Function | Property, of: Class, receiver: Object | None) -> Objects:
         """The value that a class attribute has for its receiver, such as a bound method."""
         match found:

@@ -599,6 +599,50 @@ def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:
     assert texts["main"].count("# FOC219: ") == 1
 
 
+KEEPERS = """\
+class Keeper:
+    def keep(self, state):
+        return state
+
+
+class Manager:
+    def __init__(self, folder):
+        self.keeper = Keeper()
+
+    def note(self, state):
+        return state
+
+
+class Csv(Manager):
+    def __init__(self, folder):
+        super().__init__(folder)
+
+    def note(self, state):
+        return super().note(state)
+"""
+KEPT = """\
+import keepers
+from flax import optim
+
+
+def f(p):
+    manager = keepers.Csv("a")
+    return manager.note(manager.keeper.keep(optim.GradientDescent(0.1).create(p))).target
+"""
+
+
+def test_methods_of_the_bases_are_found_by_super() -> None:
+    text = rewrite_all({"keepers": KEEPERS, "main": KEPT}, "optax")["main"]
+    assert text.endswith(".params\n")
+    # A base that is not read may have the method, or another base of the class of an object.
+    for base in ("clu.Manager", "object"):
+        keepers = KEEPERS.replace("class Csv(Manager)", f"class Csv({base})")
+        assert "# FOC218: " in rewrite_all({"keepers": keepers, "main": KEPT}, "optax")["main"]
+    others = "\n\nclass Other(Manager):\n    pass\n\n\nclass Both(Csv, Other):\n    pass\n"
+    program = {"keepers": KEEPERS + others, "main": KEPT.replace("Csv", "Both")}
+    assert "# FOC218: " in rewrite_all(program, "optax")["keepers"]
+
+
 def test_comments_in_a_call_that_is_rearranged_come_to_stand_above() -> None:
     program = (
         f"{HEAD}def f(p):\n"
