@@ -14,13 +14,13 @@ from flaxoptim_compat.versions.allowed import numbers, version_of
 
 # What programs import, what is installed, the last version of it that needs run, and the first one
 # that does not; "" if there is none yet. clu calls jax.numpy.clip with a_min, in metrics.Std;
-# distrax imports tensorflow_probability.
+# distrax imports tensorflow_probability, which needs jax in one part only.
 _NEEDING = (
     ("chex", "chex", "0.1.83", "0.1.84"),
     ("clu", "clu", "0.0.12", ""),
     ("distrax", "distrax", "0.1.9", ""),
     ("haiku", "dm-haiku", "0.0.14", "0.0.15"),
-    ("tensorflow_probability", "tensorflow-probability", "0.25.0", ""),
+    ("tensorflow_probability.substrates.jax", "tensorflow-probability", "0.25.0", ""),
 )
 
 
@@ -28,10 +28,11 @@ def that_need_run(modules: Collection[str]) -> Iterator[str]:
     """A sentence for each installed package that needs ``run``: what to do about it.
 
     Args:
-      modules: what the program imports, without what stands behind a dot.
+      modules: what the program imports, modules and names in them.
     """
     for module, package, last, first in _NEEDING:
-        version = version_of(package) if module in modules else None
+        is_imported = any(f"{each}.".startswith(f"{module}.") for each in modules)
+        version = version_of(package) if is_imported else None
         if version is not None and numbers(version) <= numbers(last):
             upgrade = f"upgrade it to {first}, or " if first else ""
             yield (

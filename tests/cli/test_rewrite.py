@@ -355,6 +355,24 @@ def test_who_needs_run_until_then(
 
 
 @pytest.mark.parametrize(
+    ("statement", "needs_run"),
+    [
+        ("import tensorflow_probability as tfp", False),
+        ("from tensorflow_probability import distributions", False),
+        ("from tensorflow_probability.substrates import jax as tfp", True),
+        ("import tensorflow_probability.substrates.jax as tfp", True),
+        ("from tensorflow_probability.substrates.jax import distributions", True),
+    ],
+)
+def test_a_part_of_a_package_may_need_run(
+    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch, statement: str, needs_run: bool
+) -> None:
+    monkeypatch.setattr(that_need_run, "version_of", {"tensorflow-probability": "0.25.0"}.get)
+    output = rewrite("--write", to="shim", a=OLD, b=f"{statement}\n").output
+    assert ("tensorflow-probability 0.25.0 itself uses names" in output) is needs_run
+
+
+@pytest.mark.parametrize(
     ("installed", "expected"),
     [
         ("0.1.8", "chex 0.1.8 itself uses names that jax or flax lost: upgrade it to 0.1.84, or"),

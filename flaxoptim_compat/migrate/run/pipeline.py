@@ -71,7 +71,7 @@ class _Program:
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
             self._examine(number, file)
-        if "tensorflow" in self.imported():
+        if any(each.partition(".")[0] == "tensorflow" for each in self.imported()):
             self._task = self._task._replace(has_tensorflow=True)
         links = Links([each.program_file for each in self._examined])
         ran = self._task.uses.files if self._task.uses is not None else ()
@@ -94,9 +94,8 @@ class _Program:
         return entries, not any(each.names_flax_optim for each in files)
 
     def imported(self) -> frozenset[str]:
-        """The names that the files import, each up to its first dot."""
-        names = (name for each in self._examined for name in each.program_file.imports)
-        return frozenset(each.partition(".")[0] for each in names)
+        """The names that the files import."""
+        return frozenset[str]().union(*(each.program_file.imports for each in self._examined))
 
     def _say(self, numbers: Sequence[int]) -> None:
         """Show which files are read together; all of them were read by themselves before."""

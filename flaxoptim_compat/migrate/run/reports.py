@@ -132,7 +132,7 @@ class RunReport:
       left_out: the folders and links that were not entered, and why.
       unreadable: the paths that could not be read, and why.
       unfinished: the files that a killed rewrite left behind.
-      imported: the packages that the files import.
+      imported: the names that the files import.
     """
 
     files: list[FileReport]
