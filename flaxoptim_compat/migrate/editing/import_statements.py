@@ -12,6 +12,7 @@ from flaxoptim_compat.line_breaks import in_lines
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.layout import columns, hanging, width_of
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.noqa import is_for_linters
 
 Statement = ast.Import | ast.ImportFrom
 
@@ -222,6 +223,9 @@ def without(
     if (is_only and block is not document.tree.body) or not document.has_its_lines(statement):
         # A block needs a statement, and so does what stands before or after a semicolon.
         return Edit(start, end, ("pass",))
+    comment = document.behind(statement).strip()
+    if comment and not is_for_linters(comment):
+        return Edit(start, text.index("#", end), ())  # the comment stays
     start, end = start - len(document.before(statement)), min(document.line_end(end) + 1, len(text))
     # A paragraph that goes leaves the larger of the two gaps around it.
     above = start - len(text[:start].rstrip("\n"))
