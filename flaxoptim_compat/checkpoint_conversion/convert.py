@@ -64,7 +64,7 @@ class ConversionSettings:
     Args:
       to: the new form: ``train-state``, ``nnx`` or ``legacy``.
       name: the name of a definition, which decides if several fit the fields of a state.
-      definitions: the definition of the optimizer, or the optax transformation in its place, or a
+      definitions: the definition of the optimizers, or the optax transformation in its place, or a
         dict of these by path. Without one, the fields of the state decide.
       paths: other paths of parameters in the other form, from or to NNX.
       rate: the place of the learning rate in a TrainState.
@@ -98,7 +98,7 @@ def convert(tree: Any, settings: ConversionSettings) -> tuple[Any, list[Converte
             "--paths is for the way to NNX, or from there: a TrainState has the paths of the old"
             " program. Leave out --paths."
         )
-    by_path = _by_path(settings.definitions, to_convert)
+    by_path = _by_path(settings, to_convert)
     _refuse_unused_name(settings.name, [each for each in to_convert if each.place not in by_path])
     shapes = shapes_by_place(settings.like, [each.place for each in to_convert])
     inside = {(*each.path, entry) for each in optimizers for entry in each.entries}
@@ -244,8 +244,13 @@ def _nothing_to_convert(optimizers: list[FoundOptimizer], to: OptimizerForm) -> 
     )
 
 
-def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, Any]:
-    """The definitions by the places of their optimizers."""
+def _by_path(settings: ConversionSettings, to_convert: list[FoundOptimizer]) -> dict[str, Any]:
+    """The definitions by the places of their optimizers.
+
+    One definition is that of all where none of it is written: all but a settable rate is a number
+    in the new program.
+    """
+    definitions = settings.definitions
     places = [each.place for each in to_convert]
     if definitions is None:
         return {}
@@ -257,12 +262,14 @@ def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, An
                 f" {', '.join(places)}. Give definitions for these paths only."
             )
         return dict(definitions)
-    if len(places) > 1:
+    hyper_params = getattr(definitions, "hyper_params", None)
+    has_no_rate = getattr(hyper_params, "learning_rate", 0.0) in (None, ...)
+    if len(places) > 1 and settings.rate == "settable" and not has_no_rate:
         raise CheckpointError(
             f"There is one definition, but there are optimizers at {', '.join(places)}. Give a"
             f" dict by these paths: --definition \"{{'{places[0]}': optim.Adam(0.001), ...}}\"."
         )
-    return {places[0]: definitions}
+    return dict.fromkeys(places, definitions)
 
 
 def _refuse_unused_name(name: str | None, without: list[FoundOptimizer]) -> None:

@@ -159,6 +159,25 @@ def test_several_optimizers_want_definitions_by_path(tmp_path: Path) -> None:
     assert content == serialization.to_bytes({"a": state, "b": {"c": state}})
 
 
+@pytest.mark.parametrize(
+    ("definition", "rate"),
+    [
+        (optim.Adam(0.1), "fixed"),
+        (optim.Adam(beta1=...), "settable"),
+        (optim.Adam(...), "settable"),
+    ],
+)
+def test_one_definition_is_that_of_several_whose_rates_are_not_written(
+    tmp_path: Path, definition: Any, rate: Any
+) -> None:
+    optimizer = optim.Adam(0.1).create(PARAMS)
+    contents = []
+    for name, given in {"one": definition, "two": {"a": definition, "b/c": definition}}.items():
+        source = written(tmp_path / name, {"a": optimizer, "b": {"c": optimizer}})
+        contents.append(converted(source, "train-state", definitions=given, rate=rate))
+    assert contents[0] == contents[1]
+
+
 def test_nothing_to_convert(tmp_path: Path) -> None:
     _, source = legacy_file(tmp_path, "Adam-default")
     with pytest.raises(CheckpointError, match="at the top of the checkpoint is a legacy op"):
