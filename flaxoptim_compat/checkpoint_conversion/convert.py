@@ -247,8 +247,7 @@ def _nothing_to_convert(optimizers: list[FoundOptimizer], to: OptimizerForm) -> 
 def _by_path(settings: ConversionSettings, to_convert: list[FoundOptimizer]) -> dict[str, Any]:
     """The definitions by the places of their optimizers.
 
-    One definition is that of all where none of it is written: all but a settable rate is a number
-    in the new program.
+    One definition is that of all, unless its learning rate is written, which may be that of one.
     """
     definitions = settings.definitions
     places = [each.place for each in to_convert]
@@ -262,9 +261,9 @@ def _by_path(settings: ConversionSettings, to_convert: list[FoundOptimizer]) -> 
                 f" {', '.join(places)}. Give definitions for these paths only."
             )
         return dict(definitions)
-    hyper_params = getattr(definitions, "hyper_params", None)
-    has_no_rate = getattr(hyper_params, "learning_rate", 0.0) in (None, ...)
-    if len(places) > 1 and settings.rate == "settable" and not has_no_rate:
+    rate = getattr(getattr(definitions, "hyper_params", None), "learning_rate", 0.0)
+    is_written = settings.rate == "settable" and rate is not None and rate is not ...
+    if len(places) > 1 and is_written:
         raise CheckpointError(
             f"There is one definition, but there are optimizers at {', '.join(places)}. Give a"
             f" dict by these paths: --definition \"{{'{places[0]}': optim.Adam(0.001), ...}}\"."
