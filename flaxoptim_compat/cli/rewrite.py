@@ -271,16 +271,18 @@ def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator
     names = proof.names if proof is not None else []
     texts = [each.new for each in report.files if each.new is not None]
     needing = list(that_need_run(report.imported))
-    if report.unread:
-        yield "Next: mend the files that were not read (see the lines above), and rewrite again."
-    elif report.left:
-        yield "Next: change the places that are left (see the lines above), and rewrite again."
+    to_do = [
+        *(["mend the files that were not read"] if report.unread else []),
+        *(["change the places that are left"] if report.left else []),
+    ]
+    if to_do:
+        yield f"Next: {' and '.join(to_do)} (see the lines above), and rewrite again."
     if needs_run(report):
         yield "Until then the program may run only with: flaxoptim-compat run"
-    if names and not (report.unread or report.left):
+    if names and not to_do:
         yield "Next: run the program, or its tests, with flaxoptim-compat run, as --verify did: the"
         yield f"program still uses {', '.join(names)}."
-    elif needing or report.unread or report.left:
+    elif needing or to_do:
         yield from needing
     elif target == "shim":
         yield "Next: run the program with python, as it is, and go on with rewrite --to optax."

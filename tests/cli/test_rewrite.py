@@ -235,8 +235,10 @@ def test_a_file_that_cannot_be_read_is_trouble_and_stops_no_other(rewrite: Rewri
     assert "b.py: not read: line 2: " in done.output
     assert "c.gin: not read: line 2: EOF in multi-line statement" in done.output
     assert (read("a.py"), read("c.gin")) == (NEW, "f.x = [@flax.optim.Adam()\n")
-    assert "Next: mend the files that were not read" in done.output
+    assert "Next: mend the files that were not read (see the lines above), and" in done.output
     assert "Next: run" not in done.output
+    left = rewrite("--write", a=OLD, b="import flax\nprint 'x'\n", c="import jax\njax.mask\n")
+    assert "Next: mend the files that were not read and change the places that are" in left.output
 
 
 def test_a_file_that_changes_meanwhile_is_not_written(
