@@ -65,7 +65,7 @@ def solve(
 
 
 def has_none_for_something(
-    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+    f: Any = None, tree: Any = None, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> bool:
     """True if trees fit only if None in the first tree stands for anything in the other trees."""
     del f
@@ -90,7 +90,7 @@ def tree_map(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return jax_trees.tree_map(*args, **kwargs)
 
 
-def is_negative(key: Any, data: Any) -> bool:
+def is_negative(key: Any = None, data: Any = None) -> bool:
     """True if the number to fold into a key is below zero."""
     return isinstance(data, int) and data < 0
 

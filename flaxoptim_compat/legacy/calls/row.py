@@ -39,7 +39,7 @@ class OldCall(NamedTuple):
       by: ``module:function`` that makes an old call, if other names and another order are not
         enough; it takes the function of today before the arguments.
       old_if: ``module:function`` that tells from the arguments whether a call is an old one, if
-        their number and names also fit today's function.
+        their number and names also fit today's function; it answers where one is missing, too.
     """
 
     names: str

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -132,17 +131,12 @@ def _wrap(
     original: Callable[..., Any], arguments: Arguments, name: str, row: OldCall
 ) -> Callable[..., Any]:
     is_old = object_at(row.old_if) if row.old_if else None
-    # Where one is missing, the function of today says so, under its own name.
-    needed = _needed(is_old) if is_old else 0
     made_by = functools.partial(object_at(row.by), original) if row.by else None
     counted = f"{row.shown}()"
 
     @functools.wraps(original)
     def taking_both(*args: Any, **kwargs: Any) -> Any:
-        is_of_today = arguments.fit(args, kwargs)
-        if is_of_today and is_old and len(args) + len(kwargs) >= needed:
-            is_of_today = not is_old(*args, **kwargs)
-        if is_of_today:
+        if arguments.fit(args, kwargs) and not (is_old and is_old(*args, **kwargs)):
             return original(*args, **kwargs)
         if made_by is not None:
             usage.record(counted, row.notice)
@@ -157,12 +151,3 @@ def _wrap(
     taking_both.__qualname__ = name.removeprefix(f"{module_of(name)}.")
     setattr(taking_both, _MARK, original)
     return taking_both
-
-
-def _needed(function: Callable[..., Any]) -> int:
-    """The number of arguments that a function cannot be called without."""
-    parameters = inspect.signature(function).parameters.values()
-    return sum(
-        each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD
-        for each in parameters
-    )
