@@ -115,9 +115,7 @@ def _to_scan(program: str, home: str) -> list[str]:
     if not used or os.path.isdir(program):
         return [program]
     inside = f"{home}{os.sep}"
-    elsewhere: list[str] = []
-    for folder in sorted({os.path.dirname(file) for file in used if not file.startswith(inside)}):
-        # A folder that is scanned has this one.
-        if not any(folder.startswith(f"{outer}{os.sep}") for outer in elsewhere):
-            elsewhere.append(folder)
-    return [os.path.dirname(program) or ".", *elsewhere][:_FOLDERS]
+    folders = {Path(file).parent for file in used if not file.startswith(inside)}
+    # Whoever scans a folder scans those in it.
+    outer = sorted(str(each) for each in folders if folders.isdisjoint(each.parents))
+    return [os.path.dirname(program) or ".", *outer][:_FOLDERS]
