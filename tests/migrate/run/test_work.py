@@ -19,6 +19,10 @@ from flaxoptim_compat.migrate.names import walk
 from flaxoptim_compat.migrate.optimizers import reading
 from flaxoptim_compat.migrate.program import loading
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.run import pipeline
+from flaxoptim_compat.migrate.run.examination import Task
+from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from tests.support.places import DATA
 
 COMMANDS = {
@@ -165,3 +169,15 @@ def test_ten_copies_take_ten_times_the_calls(
     count = calls(*arguments, one)
     assert calls(*arguments, str(tmp_path / "ten")) < 1.05 * COPIES * count
     capsys.readouterr()
+
+
+def test_progress_says_which_files_are_read_together(tmp_path: Path) -> None:
+    (tmp_path / "alone.py").write_text("import jax\njax.tree_map(f, x)\n")
+    (tmp_path / "made.py").write_text("from flax import optim\nadam = optim.Adam(0.1)\n")
+    (tmp_path / "used.py").write_text("import made\nmade.adam.create({})\n")
+    told: list[str] = []
+    task = Task("", tuple(rule_modules()), ProjectSettings())
+    pipeline.run([tmp_path], task, lambda done, of, text: told.append(text))
+    names = [each.removeprefix(f"{tmp_path}/") for each in told]
+    assert names[:3] == ["alone.py", "made.py", "used.py"]
+    assert sorted(names[3:]) == ["alone.py", "made.py and 1 with it"]
