@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import FoundFile
+from flaxoptim_compat.migrate.program.releases import PACKAGES
 
 
 def package_of(module: str, is_package: bool) -> str:
@@ -60,13 +61,22 @@ def meant(name: str, module: str, is_package: bool, modules: Container[str]) -> 
     around = package
     while around:
         full = f"{around}.{name}"
-        if full in modules and full != module:
+        if full in modules and full != module and _may_be_on_path(around, name, modules):
             return full
         around = around.rpartition(".")[0]
     for full in (name, f"src.{name}"):
         if full in modules and full != module:
             return full
     return None
+
+
+def _may_be_on_path(folder: str, name: str, modules: Container[str]) -> bool:
+    """True if an import of a name may mean the one in a folder inside the project.
+
+    A folder called ``jax`` or ``flax`` holds what the program does with the library, unless it is
+    a copy of Flax.
+    """
+    return name.partition(".")[0] not in PACKAGES or f"{folder}.flax.optim" in modules
 
 
 def in_one_tree(file: FoundFile | Document, other: FoundFile | Document) -> bool:

@@ -52,7 +52,7 @@ def test_relative_imports_of_a_package() -> None:
     assert meaning(text, EXPORTS, module="p", is_package=True) == ADAM
 
 
-@pytest.mark.parametrize("module", ["flax", "flax.optim", "src.flax", "p.flax", "p.flax.optim"])
+@pytest.mark.parametrize("module", ["flax", "flax.optim", "src.flax", "p.flax.optim"])
 def test_a_copy_of_flax_in_the_project_is_not_flax(module: str) -> None:
     for text in (
         "import flax\nflax.optim.Adam",
@@ -66,6 +66,15 @@ def test_a_copy_of_flax_in_the_project_is_not_flax(module: str) -> None:
     names = names_of("from . import optim\nfrom .optim.adam import Adam\n", {"flax": {}}, "flax.x")
     assert names.uses == []
     assert meaning("from flax import optim\noptim.Adam", {"other.flax": {}}, module="p.q") == ADAM
+
+
+def test_a_package_called_like_a_library_is_not_the_library() -> None:
+    program = {"p.jax.flax": {}, "p.jax": {}}
+    text = "import flax\nfrom flax import optim\nimport jax\n"
+    for name, full in {"optim.Adam": ADAM, "flax.optim.Adam": ADAM, "jax.jit": "jax.jit"}.items():
+        assert meaning(f"{text}{name}", program, module="p.jax.train") == full
+    text = "from p.jax import flax\nflax"
+    assert meaning(text, program, module="p.jax.train") == "p.jax.flax"
 
 
 def test_what_is_taken_from_other_files() -> None:

@@ -73,6 +73,13 @@ def test_who_runs_modules_by_name_may_run_any_of_its_tree(where: str, runs: str)
     assert links(files).groups() == ([[0, 1]] if is_one_tree else [[0]])
 
 
+def test_an_import_of_a_library_is_of_none_of_the_packages_called_like_it() -> None:
+    files = {"lib.jax.__init__": "", "lib.jax.flax.__init__": MAP, "lib.jax.train": OPTIM + MAP}
+    assert links(files).near == {2}
+    files["lib.jax.flax.optim"] = ""
+    assert links(files).near == {1, 2, 3}
+
+
 def test_what_a_fixture_makes_goes_to_the_tests_below_it() -> None:
     files = {"lib": OPTIM, "tests.conftest": "import lib", "tests.unit.test_a": "", "x.test_b": ""}
     assert links(files).groups() == [[0, 1, 2]]
