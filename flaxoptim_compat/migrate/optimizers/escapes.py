@@ -29,6 +29,7 @@ from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import is_followed
 from flaxoptim_compat.migrate.values.objects import (
     Class,
+    Definition,
     External,
     Function,
     Instance,
@@ -43,7 +44,7 @@ _STORE_UNSEEN = known_names.NAMESPACES | {"setattr", "object.__setattr__"}
 
 
 def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """An optimizer, or what holds one, that is given to a function whose code is not seen."""
+    """An optimizer, its definition, or what holds one, given to a function that is not seen."""
     for argument in arguments_of(call):
         objects = points_to.values(argument)
         if not objects:
@@ -57,6 +58,9 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
             objects = frozenset()
             returned = (points_to.returned(each.node) for each in points_to.functions(argument))
             sites = sites_of(points_to.data_inside(objects.union(*returned)), Optimizer)
+        if not sites:
+            holder = "the definition of "
+            sites = sites_of(inside(points_to.values(argument)), Definition)
         if sites and (taker := _unseen(points_to, document, call, objects)):
             problem = f"`{shown(call)}` may give {holder}an optimizer to {taker}. {RUN_TO_KNOW}"
             yield Use("FOC218", document, argument, sites, problem)
@@ -83,7 +87,7 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
     others = [each for each in names if not _takes(points_to, document, call, each, given)]
     if others:
         return f"{min(others)}, which may expect an Optimizer"
-    if points_to.is_unknown(function) or not (takers or _is_method(points_to, function)):
+    if points_to.may_call_unseen(function) or not (takers or _is_method(points_to, function)):
         return "a function whose code is not seen"
     for each in takers:
         if isinstance(each, Class) and given and points_to.is_made_unseen(each):

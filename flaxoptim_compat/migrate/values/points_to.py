@@ -136,6 +136,11 @@ class PointsTo:
         """The functions of the program that an expression can be, be it with some arguments."""
         return (each for each in self.called_by(node) if isinstance(each, Function))
 
+    def may_call_unseen(self, node: ast.AST) -> bool:
+        """True if an expression may be any function, or one made of a function that may be any."""
+        made_of = map(self._flow.calls.bound_by, self.called_by(node))
+        return self.is_unknown(node) or any(map(_has_unknown, made_of))
+
     def is_parameter(self, document: Document, node: ast.expr) -> bool:
         """True if a name is a parameter of the function it stands in, or of one around that."""
         if not isinstance(node, ast.Name):
@@ -208,3 +213,7 @@ class PointsTo:
 def _known(objects: Objects) -> Objects:
     known = [each for each in objects if not isinstance(each, (Plain, Unknown))]
     return objects if len(known) == len(objects) else frozenset(known)
+
+
+def _has_unknown(objects: Objects) -> bool:
+    return any(isinstance(each, Unknown) for each in objects)

@@ -439,6 +439,15 @@ def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
 
 
 STAYS = {
+    "a function that may be any takes it, with other arguments": (
+        "import functools\n    return functools.partial(g, rate=0.1)(o)",
+        "FOC218",
+    ),
+    "a function that is not read takes a definition like its own": (
+        "d = optim.GradientDescent(0.1)\n    some_package.Trainer(d)\n"
+        "    return (o if g else d.create(p)).target",
+        "FOC218",
+    ),
     "it averages gradients over an axis": ("return o.replicate(axis_name=g)", "FOC211"),
     "another package's class has the method that takes what holds it": (
         "class Trainer(some_package.Trainer):\n        pass\n    return Trainer().train((o, g))",
