@@ -223,11 +223,13 @@ def _tied_in(lost: LostUse) -> Rearranged | None:
 
 def _second(lost: LostUse, second: ast.expr) -> Edit:
     """The second argument in place of the call, or nothing where it would be assigned to itself."""
-    call = lost.call or lost.node
-    match lost.reading.document.parents[call], second:
+    call, document = lost.call or lost.node, lost.reading.document
+    match document.parents[call], second:
         case ast.Assign(targets=[ast.Name(id=name)]) as statement, ast.Name(id=other):
             if name == other:
-                return without(lost.reading.document, statement)
+                return without(document, statement)
+        case ast.Assign() | ast.Return(), ast.BinOp() if "\n" not in document.source(second):
+            return Edit(*lost.span(call), (lost.span(second),))
     return Edit(*lost.span(call), lost.atom(second))
 
 

@@ -133,10 +133,12 @@ FIXES = pairs(
 -y = lax.tie_in(state.step, y)
 -z = lax.tie_in(x, a + b) * 2
 -key = lax.tie_in(x, 0.0)
+-keep = lax.tie_in(x, 1 - rate)
 -lax.tie_in(f(), y)
 +from flaxoptim_compat import era
 +z = (a + b) * 2
 +key = 0.0
++keep = 1 - rate
 +era.tie_in(f(), y)
 """,
         "shuffle": """\
