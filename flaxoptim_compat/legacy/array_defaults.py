@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from flaxoptim_compat.legacy.replacing import replace
+from flaxoptim_compat.legacy.usage import record_of
 
 _REFUSED = re.compile(r"mutable default .* for field (\w+) is not allowed", re.DOTALL)
 
@@ -32,6 +33,7 @@ def accept_array_defaults(undo: ExitStack) -> None:
             else:
                 for name, default in defaults.items():
                     setattr(made, name, default)
+                    record_of(made, f"the default of {made.__qualname__}.{name}")
                 return made
 
     replace(dataclasses, "_process_class", process, undo)

@@ -53,6 +53,18 @@ def record_import(name: str) -> None:
         _count(name, frame, imports)
 
 
+def record_of(made: type, name: str) -> None:
+    """Count a use of something that is gone by a class, if it is one of the program.
+
+    Args:
+      made: the class.
+      name: what it uses.
+    """
+    module = sys.modules.get(made.__module__)
+    if not is_in_a_library(getattr(module, "__file__", None) or ""):
+        counts[name] += 1
+
+
 def _imports(frame: FrameType) -> bool:
     """True if a frame is a step of an import, in Python's code or in this package's."""
     name: str = frame.f_globals.get("__name__", "")

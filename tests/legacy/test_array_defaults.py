@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import flaxoptim_compat
+from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.array_defaults import accept_array_defaults
 
 ARRAY = np.arange(3.0)
@@ -60,6 +62,16 @@ def test_linen_modules_have_them() -> None:
 
     np.testing.assert_array_equal(Scaled().apply({}, 2.0), 2 * ARRAY)
     np.testing.assert_array_equal(Scaled(scale=jnp.ones(1)).apply({}, 2.0), [2.0])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python refuses them since 3.11")
+def test_those_of_the_program_count_as_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "counts", Counter[str]())
+    body = {"__annotations__": {"x": Any}, "x": ARRAY}
+    with flaxoptim_compat.installed(era=True):
+        dataclass(type("State", (), {**body, "__module__": __name__}))
+        dataclass(type("OfAPackage", (), {**body, "__module__": "jax"}))
+    assert usage.counts == {"the default of State.x": 1}
 
 
 @pytest.mark.parametrize("default", [[], {}, set()])
