@@ -25,6 +25,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
     Use,
     advised,
     is_spelled_out,
+    shown,
 )
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Site, Traversal
@@ -71,7 +72,7 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
     unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.lacking = _lacking(points_to, unit)
-    steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
+    steps = [each for each in _steps(unit) if each not in unit.bridged]
     steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
     if unit.overrides:
@@ -87,6 +88,9 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
             steps = []
         unit.overrides = _given(steps)
         unit.problems = _start_differently(unit)
+        if unit.problems and RATE in unit.overrides and len(steps) == len(_steps(unit)):
+            # Each step sets the rate, so that all may start from the same one.
+            unit.lacking, unit.problems = frozenset(unit.sites), []
 
 
 def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
@@ -135,7 +139,7 @@ def _may_not_average(unit: Unit) -> list[Use]:
     """The steps for which it is not certain that they average gradients, where some do."""
     if all(each.code != "FOC211" for each in unit.uses):
         return []
-    steps = [each for each in unit.uses if each.code in STEPS and not each.axis]
+    steps = [each for each in _steps(unit) if not each.axis]
     return [dataclasses.replace(each, problem=_MAY_AVERAGE, bridge="") for each in steps]
 
 
@@ -143,6 +147,10 @@ _MAY_AVERAGE = (
     "The step may average its gradients after `replicate()`, or not: write"
     " `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` where it does."
 )
+
+
+def _steps(unit: Unit) -> list[Use]:
+    return [each for each in unit.uses if each.code in STEPS]
 
 
 def _given(steps: Sequence[Use]) -> tuple[str, ...]:
@@ -193,24 +201,26 @@ def _start_differently(unit: Unit) -> list[Use]:
         *(each.sites for each in back if not unit.lacks(each))
     )
     return [
-        dataclasses.replace(each, problem=_SOME_LACK_A_RATE)
+        dataclasses.replace(each, problem=_some_lack_a_rate(unit, with_rate & each.sites))
         for each in back
         if unit.lacks(each) and not with_rate.isdisjoint(each.sites)
     ][:1]
 
 
-_SOME_LACK_A_RATE = (
-    "Some definitions that come here have a learning rate, and others none: give each one."
-)
+def _some_lack_a_rate(unit: Unit, with_rate: frozenset[Site | None]) -> str:
+    one, other = _quoted(unit.lacking), _quoted(with_rate)
+    return f"{one} has no learning rate or may be given None, and {other} has one: give each one."
+
+
+def _quoted(sites: frozenset[Site | None] | frozenset[Site]) -> str:
+    """The first of the definitions, with its place."""
+    first = min(filter(None, sites), key=lambda each: (str(each.document.path), each.node.lineno))
+    return f"`{shown(first.node)}`, {first.document.place(first.node)},"
 
 
 def _may_need_rate(unit: Unit, site: Site) -> bool:
     """True if steps give a definition a learning rate, and none shows that it has one."""
-    steps = [
-        each
-        for each in unit.uses
-        if each.code in STEPS and (site in each.sites or None in each.sites)
-    ]
+    steps = [each for each in _steps(unit) if site in each.sites or None in each.sites]
     # A step of several definitions may be without one for those that have it.
     shows = any(each.sites == {site} and not _may_give_rate(each) for each in steps)
     return any(map(_may_give_rate, steps)) and not shows
@@ -218,7 +228,7 @@ def _may_need_rate(unit: Unit, site: Site) -> bool:
 
 def _all_give_rate(unit: Unit) -> bool:
     """True if there are steps, and each of them may be given a learning rate."""
-    steps = [each for each in unit.uses if each.code in STEPS]
+    steps = _steps(unit)
     return bool(steps) and all(map(_may_give_rate, steps))
 
 

@@ -31,7 +31,7 @@ class Unit:
         where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
       ambiguous: those of them that a parameter of the program may be called too.
-      lacking: the definitions that may have no learning rate.
+      lacking: the definitions that may have no learning rate, or whose rate no step uses.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       conversions: the commands that convert their checkpoints for the rewritten program, each with
