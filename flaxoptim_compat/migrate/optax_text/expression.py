@@ -21,6 +21,7 @@ from flaxoptim_compat.migrate.optax_text.binding import Bound, Stated
 from flaxoptim_compat.migrate.optax_text.program_expressions import (
     Settled,
     fragments_of,
+    may_act,
     quoted,
     quoted_fragments,
 )
@@ -194,6 +195,8 @@ class Expression:
             if not owner.may_lack(given.node):
                 return start
             # Optax has no None for a value that is missing until a step gives one.
+            if may_act(given.node):
+                return quoted_fragments(self.document, (*start.origin, " or 0.0"))
             is_none = quoted_fragments(self.document, (*start.origin, " is None"))
             return ast.IfExp(is_none, ast.Constant(0.0), start)
         value = BY_NAME[owner.name].hyper_params[name] if given is None else given.value

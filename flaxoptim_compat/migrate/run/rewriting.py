@@ -91,7 +91,7 @@ def _is_done(finding: Finding, target: str) -> bool:
 
 # Notes on code that a reader of the result may take for a mistake.
 _NOTES = {
-    re.compile(r"\blearning_rate=0\.0\b"): "# learning_rate: each step sets it.",
+    re.compile(r"\blearning_rate=(?:.* or )?0\.0\b"): "# learning_rate: each step sets it.",
     re.compile(r"\bstatic_args="): "# static_args: these stay Python's numbers, with all digits.",
     re.compile(r"\bstep=[\w.]+\(0, [\w.]*int32\)"): "# step: an array, as it was.",
 }

@@ -48,6 +48,15 @@ def test_a_rate_that_may_be_none_starts_as_zero(name: str) -> None:
     assert f"learning_rate=0.0 if {rate} is None else {rate}" in text
 
 
+def test_a_call_whose_result_may_be_none_is_not_made_twice() -> None:
+    program = (
+        "def rate(at=None):\n    return at\n\n\nsteps(optim.Adam(rate(), eps=0.1).create(P), G)\n"
+    )
+    text = rewrite(f"{HEAD}P, G = load(){STEPS}{program}", "optax")
+    assert "# learning_rate: each step sets it.\n" in text
+    assert "learning_rate=rate() or 0.0" in text and text.count("rate()") == 1
+
+
 def test_a_rate_that_is_a_number_starts_as_it_is() -> None:
     program = (
         "class T:\n    def __init__(self, p, rate=0.1):\n        self.rate = rate\n"
