@@ -15,9 +15,12 @@ _RATE = """\
 A legacy checkpoint holds no learning rate, so the learning rate is NaN in the new checkpoint. A
 program that gives a rate to each step needs nothing. Any other program sets the rate once:
 
-  {} = 0.001  # yours
+  {} = 0.001  # yours"""
 
-With --definition, the conversion takes the rate and other hyper-parameters from the old program."""
+_FROM_DEFINITION = (
+    "With --definition, the conversion takes the rate and other hyper-parameters from the old"
+    " program."
+)
 
 _RATES = """\
 A legacy checkpoint holds no learning rates, and the definition has none for a part of the
@@ -147,8 +150,10 @@ def _about_rates(to: OptimizerForm, converted: Sequence[Converted]) -> list[str]
         lacking = [each.choice for each in converted if each.choice.lacks_rate()]
         if not lacking:
             return []
-        rate = _RATE.format(_RATES_IN[to])
-        return [rate if all(len(each.assignments) == 1 for each in lacking) else _RATES]
+        if any(len(each.assignments) > 1 for each in lacking):
+            return [_RATES]
+        by_definition = [_FROM_DEFINITION] if all(each.guessed for each in lacking) else []
+        return [_RATE.format(_RATES_IN[to]), *by_definition]
     values = [
         f"{name} {value_text(value)}"
         for each in converted

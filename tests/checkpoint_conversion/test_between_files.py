@@ -85,6 +85,13 @@ With --definition, the conversion takes the rate and other hyper-parameters from
     assert Path("old.msgpack").read_bytes() == ADAM.read_bytes()
 
 
+def test_a_definition_without_a_rate_is_not_asked_for_again(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert convert(ADAM, "new", "--to", "train-state", "--definition", "optim.Adam()") == 0
+    assert capsys.readouterr().out.endswith('.hyperparams["learning_rate"] = 0.001  # yours\n')
+
+
 @pytest.mark.parametrize("format_", ["msgpack", "orbax"])
 def test_the_code_that_it_prints_restores(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
     optimizer = adam()
