@@ -73,7 +73,10 @@ def _finding(
         first = next(filter(_is_mixed, unit.problems))
     if own is not None and (own is first or not _is_mixed(own)):
         return found(own.problem, optax=None, reason=own.problem)
-    instead = f"{instead}; it stays, because of {_line(use, first)}"
+    if _line(use, first) == _line(use, use):
+        instead = f"{instead}; it stays: {first.problem}"
+    else:
+        instead = f"{instead}; it stays, because of {_line(use, first)}"
     return found(instead, optax=None, cause=first.problem)
 
 
