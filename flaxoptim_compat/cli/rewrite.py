@@ -265,7 +265,7 @@ def _write(
 
 def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator[str]:
     """The lines that say what to do now that files have changed."""
-    from flaxoptim_compat.migrate.formats.account import needs_run
+    from flaxoptim_compat.migrate.formats.account import has_left_work, needs_run
     from flaxoptim_compat.versions.that_need_run import that_need_run
 
     names = proof.names if proof is not None else []
@@ -273,7 +273,7 @@ def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator
     needing = list(that_need_run(report.imported))
     to_do = [
         *(["mend the files that were not read"] if report.unread else []),
-        *(["change the places that are left"] if report.left else []),
+        *(["change the places that are left"] if has_left_work(report) else []),
     ]
     if to_do:
         yield f"Next: {' and '.join(to_do)} (see the lines above), and rewrite again."

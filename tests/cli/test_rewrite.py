@@ -77,6 +77,12 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
             f"import flax.linen as nn\nnn.LSTMCell()\n{OLD}",
             "Next: change the places that are left (see the lines above)",
         ),
+        (
+            "optax",
+            "from flax import optim\n\n\nclass Own(optim.OptimizerDef):\n    pass\n\n\n"
+            "print(Own(0.1).create({}).target)\n",
+            "Next: run the program, or its tests, with python, as it is.\n",
+        ),
     ],
 )
 def test_the_last_line_says_what_is_next(

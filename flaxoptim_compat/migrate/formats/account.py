@@ -30,6 +30,8 @@ _CODES = 7
 # Names in strings; subclasses, which import their base from this package after a rewrite; calls of
 # install(); and code that needs TensorFlow.
 _WORKS_WITHOUT_RUN = frozenset({"FOC104", "FOC106", "FOC111", "FOC160"})
+# Definitions, and their classes, that stay in this package where their optimizers move.
+_MAY_STAY = frozenset({"FOC106", "FOC201", "FOC208"})
 
 
 def account(
@@ -112,6 +114,15 @@ def _findings(findings: list[ReportedFinding]) -> str:
         return "comments above places that are left"
     kinds = ", ".join(codes) if len(codes) <= _CODES else f"of {len(codes)} kinds"
     return f"{counted(len(findings), 'finding')} ({kinds})"
+
+
+def has_left_work(report: RunReport) -> bool:
+    """True if places were left that people have to change; some may stay for good.
+
+    Args:
+      report: the report of a rewrite.
+    """
+    return bool(report.staying) or any(each.code not in _MAY_STAY for each in report.left)
 
 
 def needs_run(report: RunReport) -> bool:
