@@ -271,10 +271,9 @@ def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator
     names = proof.names if proof is not None else []
     texts = [each.new for each in report.files if each.new is not None]
     needing = list(that_need_run(report.imported))
-    to_do = [
-        *(["mend the files that were not read"] if report.unread else []),
-        *(["change the places that are left"] if has_left_work(report) else []),
-    ]
+    to_do = ["mend the files that were not read"] if report.unread else []
+    if has_left_work(report):
+        to_do.append("change the places that are left")
     if to_do:
         yield f"Next: {' and '.join(to_do)} (see the lines above), and rewrite again."
     if needs_run(report):

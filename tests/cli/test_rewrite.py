@@ -83,6 +83,11 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
             "print(Own(0.1).create({}).target)\n",
             "Next: run the program, or its tests, with python, as it is.\n",
         ),
+        (
+            "shim",
+            "import package\nfrom flax import optim\n\npackage.keep(optim.Adam(0.1).create({}))\n",
+            "Next: run the program with python, as it is, and go on with rewrite --to optax.\n",
+        ),
     ],
 )
 def test_the_last_line_says_what_is_next(

@@ -122,7 +122,8 @@ def has_left_work(report: RunReport) -> bool:
     Args:
       report: the report of a rewrite.
     """
-    return bool(report.staying) or any(each.code not in _MAY_STAY for each in report.left)
+    may_stay = frozenset() if report.staying else _MAY_STAY
+    return any(each.code not in may_stay for each in report.left)
 
 
 def needs_run(report: RunReport) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.optimizers.definitions import (
@@ -212,7 +212,7 @@ def _some_lack_a_rate(unit: Unit, with_rate: frozenset[Site | None]) -> str:
     return f"{one} has no learning rate or may be given None, and {other} has one: give each one."
 
 
-def _quoted(sites: frozenset[Site | None] | frozenset[Site]) -> str:
+def _quoted(sites: Iterable[Site | None]) -> str:
     """The first of the definitions, with its place."""
     first = min(filter(None, sites), key=lambda each: (str(each.document.path), each.node.lineno))
     return f"`{shown(first.node)}`, {first.document.place(first.node)},"

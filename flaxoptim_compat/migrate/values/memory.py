@@ -245,7 +245,7 @@ class Memory:
 
     def _is_one_of_several_bases(self, of: Class) -> bool:
         mixed = (each for each in self.classes.values() if len(each.node.bases) > 1)
-        return any(of in dict(self.ancestry(each)) for each in mixed if each != of)
+        return any(of == base for each in mixed if each != of for base, _ in self.ancestry(each))
 
     def _looked_up(self, found: Function | Property, of: Class, receiver: Object | None) -> Objects:
         """The value that a class attribute has for its receiver, such as a bound method."""
