@@ -20,6 +20,7 @@ from flaxoptim_compat.migrate.optimizers.targets import (
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import (
+    NOT_PICKLED,
     RUN_TO_KNOW,
     STEPS,
     Use,
@@ -59,8 +60,10 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
 def _decide(points_to: PointsTo, unit: Unit) -> None:
     unit.is_reached = any(map(points_to.evidence.has_reached, unit.sites))
     if unit.is_reached:
-        # To an annotation no run comes.
-        executed: list[Use | Site] = [each for each in unit.uses if each.code != "FOC209"]
+        # To an annotation no run comes, and none tells what is pickled.
+        executed: list[Use | Site] = [
+            each for each in unit.uses if each.code != "FOC209" and each.problem != NOT_PICKLED
+        ]
         shows = points_to.evidence.shows
         unit.inferred = [each for each in (*executed, *unit.sites) if not shows(each.node)]
     unit.problems = _problems(points_to, unit)

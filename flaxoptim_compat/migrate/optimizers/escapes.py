@@ -17,6 +17,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     whose_fields,
 )
 from flaxoptim_compat.migrate.optimizers.use import (
+    NOT_PICKLED,
     RUN_TO_KNOW,
     Use,
     axes_of,
@@ -112,7 +113,7 @@ def _takes(
         data = [isinstance(each, Instance) and points_to.memory.is_data(each.of) for each in given]
         return bool(names_asked(document, call)) or (bool(data) and all(data))
     return (
-        name in _PICKLERS  # of which `stored_otherwise` speaks
+        name in known_names.PICKLE  # of which `stored_otherwise` speaks
         or is_followed(name)
         or known_names.makes_none(name)
         or known_names.is_number(name)
@@ -161,23 +162,25 @@ _LEAVES = "The leaves of an optimizer are taken, and a TrainState has others, in
 def stored_otherwise(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is stored in another way than a TrainState."""
     functions = points_to.package_names(call.func)
-    pickles = bool(functions & _PICKLERS)
+    pickles = bool(functions & known_names.PICKLE)
     if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
         return
     for argument in arguments_of(call):
+        values = points_to.values(argument)
         inside = points_to.memory.inside if pickles else points_to.data_inside
         data = inside(points_to.values(whose_fields(argument)))
         if sites := sites_of(data, Optimizer):
-            if pickles:
+            if pickles and sites_of(values, Optimizer) and axes_of(values) <= {""}:
+                yield Use("FOC219", document, argument, sites, NOT_PICKLED, bridge="reads")
+            elif pickles:
                 yield Use("FOC218", document, argument, sites, _PICKLED)
             elif axes_of(data) - {""}:
                 yield Use("FOC211", document, argument, sites, _FIRST_COPY)
 
 
-_PICKLERS = {"pickle.dump", "pickle.dumps"}
 _PICKLED = (
-    "An optimizer is pickled. A TrainState cannot be, because of the functions in it: pickle"
-    " `flax.serialization.to_state_dict(...)` of it."
+    "The pickle has an optimizer in it, and cannot have a TrainState, because of the functions in"
+    " that: pickle `flax.serialization.to_state_dict(...)` of it."
 )
 _SERIALIZERS = ("flax.serialization.", "flax.training.checkpoints.")
 _FIRST_COPY = (
@@ -203,8 +206,14 @@ def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribut
         if each.attr in names
         and not points_to.values(each.value)
         and not known_names.is_bridged(each)
+        and not (each.attr == _TARGET and _is_unpickled(points_to, each.value))
         and getattr(getattr(each.value, "func", None), "id", "") != "super"
     ]
+
+
+def _is_unpickled(points_to: PointsTo, node: ast.expr) -> bool:
+    unknown = points_to.unknown(node)
+    return unknown is not None and unknown.is_unpickled
 
 
 def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:

@@ -36,7 +36,9 @@ def findings(
       drops: whether the names in a use are gone with them.
     """
     uses = () if reading.facts is None else reading.facts.of(code, reading.document)
-    for use, unit in uses:
+    # What is loaded may meet an optimizer in several places, and is one thing to settle.
+    once = {(use.node, use.problem): (use, unit) for use, unit in uses}
+    for use, unit in once.values():
         if reading.allows(code, use.node):
             found = functools.partial(Finding, code, *reading.document.span(use.node), what)
             yield _finding(reading, found, use, unit, instead, edits_of, drops)

@@ -145,12 +145,22 @@ class Recognisers:
         if others or unknown is not None:
             # A definition may be asked for the same, and what it makes stays with this.
             sites |= sites_of(values, Definition)
-            yield Use("FOC219", document, node, sites, mixed(others, unknown), is_doubt=True)
-            return
+            if unknown is not None and unknown.is_unpickled:
+                # The place to change is the one, wherever the optimizer goes from there.
+                assert isinstance(unknown.node, ast.Call)
+                yield Use("FOC219", unknown.document, unknown.node, sites, _UNPICKLED)
+            else:
+                problem = mixed(others, unknown)
+                yield Use("FOC219", document, node, sites, problem, is_doubt=True)
+                return
         for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):
             yield _of_copies(use, node, axes_of(values))
 
 
+_UNPICKLED = (
+    "`pickle.load` may return an Optimizer to where a TrainState comes too: save with"
+    " `flax.serialization.to_bytes`, and restore with `from_bytes`."
+)
 _OF_CONTAINERS = frozenset().union(*map(dir, (dict, list, set, tuple, collections.deque)))
 
 

@@ -30,7 +30,7 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
     if use.makes:
         return back_edits(reading, use, unit)
     optimizer = imports.name_of(_OPTIMIZER, use.node)
-    receiver = _receiver(reading, use.node)
+    receiver = use.node if use.code == "FOC219" else _receiver(reading, use.node)
     there: Fragments = (f"{optimizer}.from_train_state(", span(reading, receiver), ")")
     edits = [replaced(reading, receiver, *there)]
     if use.axis:

@@ -26,6 +26,7 @@ from flaxoptim_compat.migrate.values.objects import (
 
 MIXED = "A value is an optimizer in some calls, and something else in others"
 BY_HAND = "An optimizer is put together by hand."
+NOT_PICKLED = "A TrainState cannot be pickled, because of the functions in it."
 # What ends the reason of a place of which the text does not show enough.
 RUN_TO_KNOW = "Run with --verify to find out."
 _RUN_MORE = "No run has shown it: add a --verify COMMAND that comes here."

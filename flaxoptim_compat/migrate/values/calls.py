@@ -288,6 +288,10 @@ class Calls:
             return frozenset({Stored()})
         return given[known_names.RETURNS_ARGUMENT[name]]
 
+    def _unpickled(self, call: Call, name: str, given: Given) -> Objects:
+        """An optimizer, as it was pickled, or anything else."""
+        return frozenset({Unknown(call.document, call.node, is_unpickled=True)})
+
     def _mapped(self, call: Call, name: str, given: Given) -> Objects:
         """A tree like those that are mapped."""
         functions, *trees = given.positional or [NOTHING]
@@ -502,6 +506,7 @@ _DOES: dict[str, _Does] = {
     for names, does in (
         (known_names.RETURNS_ARGUMENT, Calls._returned),
         (known_names.RESTORING | known_names.RETURN_STORED, Calls._restored),
+        (known_names.UNPICKLE, Calls._unpickled),
         (known_names.MAPS_TREES, Calls._mapped),
         (known_names.PARTIALS, Calls._partial),
         (known_names.CALLS_LATER, Calls._transformed),

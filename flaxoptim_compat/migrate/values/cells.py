@@ -104,9 +104,13 @@ class Cells(Generic[Reader]):
             both = frozenset([*filter(_matters, both), self.beyond()])
         unknown = [each for each in both if type(each) is Unknown]
         if len(unknown) > 1:
-            # Of two at one place the one that is there, so that this comes to an end.
-            first = min(unknown, key=lambda each: (order_of(each), each not in state.held))
-            several = Unknown(first.document, first.node, is_several=True)
+            # Of two at one place the one that is there, so that this comes to an end. What an
+            # optimizer that was pickled meets is never sure to be none.
+            first = min(
+                unknown,
+                key=lambda each: (not each.is_unpickled, order_of(each), each not in state.held),
+            )
+            several = dataclasses.replace(first, is_several=True)
             both = both.difference(unknown) | {several}
         return both
 

@@ -47,6 +47,7 @@ from flaxoptim_compat.migrate.values.objects import (
     bases_of,
     external,
     is_plain,
+    is_unpickled,
     key_of,
 )
 from flaxoptim_compat.migrate.values.order import Body, Instruction, Source, instructions_of
@@ -183,6 +184,7 @@ class Flow:
         owners = self.held.get(node.value, NOTHING)
         return (
             any(isinstance(each, Unknown) and not self.is_taken(each) for each in owners)
+            and not any(map(is_unpickled, owners))
             and all(isinstance(each, Unknown) or each == Optimizer(None) for each in owners)
             and not self._evidence.makers
             and not known_names.is_bridged(node)
@@ -205,6 +207,10 @@ class Flow:
             self.calls.define(Call(document, call, {}), "")
             self._made[call] = self.calls.sites[call]
         for shown in self._evidence.shown.values():
+            held = self.held.get(shown.node, NOTHING)
+            unpickled = frozenset(filter(is_unpickled, held))
+            if unpickled and unpickled == held:
+                continue
             made = frozenset[Object](
                 Optimizer(self._made[maker], axis)
                 if shown.of == "optimizer"
@@ -213,9 +219,8 @@ class Flow:
             )
             if shown.of == "definition":
                 # One expression makes optimizers of all that come there, in another run of those.
-                held = self.held.get(shown.node, NOTHING)
                 made |= {each for each in held if isinstance(each, Definition) and each.site}
-            self.exactly[shown.node] = self.exactly.get(shown.node, NOTHING) | made
+            self.exactly[shown.node] = self.exactly.get(shown.node, NOTHING) | made | unpickled
         for node, objects in self.exactly.items():
             for cell in self.cells_read(node):
                 memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects

@@ -34,6 +34,7 @@ from flaxoptim_compat.migrate.values.objects import (
     external,
     fields_of,
     is_dict,
+    is_unpickled,
 )
 from flaxoptim_compat.migrate.values.order import Instruction
 
@@ -100,13 +101,14 @@ class Memory:
           of: the variable or field.
         """
         objects = self.cells.read(cell)
-        if of not in self.shown:
+        if of not in self.shown or (objects and all(map(is_unpickled, objects))):
             return objects
         shown = self._shown_after(cell, of)
         followed = (
             each
             for each in objects
             if not isinstance(each, Definition | Optimizer | Unknown)
+            or is_unpickled(each)
             or (not isinstance(each, Unknown) and self.evidence.is_followed(each.site))
         )
         kinds = {(type(each), getattr(each, "site", None)) for each in shown}

@@ -211,11 +211,18 @@ class Unknown(Object):
       document: the file.
       node: the expression or the parameter that it comes from.
       is_several: whether it stands for others, too, that come from elsewhere.
+      is_unpickled: whether it is the result of ``pickle.load``, where an optimizer stays one.
     """
 
     document: Document
     node: ast.AST
     is_several: bool = False
+    is_unpickled: bool = False
+
+
+def is_unpickled(each: Object) -> bool:
+    """True for a result of ``pickle.load``."""
+    return isinstance(each, Unknown) and each.is_unpickled
 
 
 ONE, NONE = Plain("one"), Plain("none")

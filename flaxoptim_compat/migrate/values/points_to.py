@@ -107,9 +107,7 @@ class PointsTo:
 
     def unknown(self, node: ast.AST) -> Unknown | None:
         """The first unknown value of an expression; None if all are known, be it from a run."""
-        if node in self._flow.exactly:
-            return None
-        held = self._flow.held.get(node, NOTHING)
+        held = self._flow.exactly.get(node, self._flow.held.get(node, NOTHING))
         unknown = (each for each in held if isinstance(each, Unknown))
         return min(unknown, key=order_of, default=None)
 
