@@ -1,4 +1,4 @@
-# Nothing but the optimizer is pickled, and a name holds what is loaded after it held the TrainState.
+# Only the optimizer is pickled, and one name holds first the TrainState, then what is loaded.
 import pickle
 
 from arrays import gradients, parameters
