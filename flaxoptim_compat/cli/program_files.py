@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.run.examination import Task
+    from flaxoptim_compat.migrate.run.analysis import Task
     from flaxoptim_compat.migrate.run.reports import RunReport
 
 SETTINGS = """\
@@ -64,7 +64,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     from flaxoptim_compat.migrate.program.releases import releases
     from flaxoptim_compat.migrate.rules import rule_modules
     from flaxoptim_compat.migrate.run import settings
-    from flaxoptim_compat.migrate.run.examination import Task
+    from flaxoptim_compat.migrate.run.analysis import Task
     from flaxoptim_compat.observation.places import FOLDER, read
 
     chosen = settings.read_settings(arguments.paths[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.migrate.rules import rule_modules
-from flaxoptim_compat.migrate.run.examination import Task
+from flaxoptim_compat.migrate.run.analysis import Task
 from flaxoptim_compat.migrate.run.pipeline import run
 from flaxoptim_compat.migrate.run.reports import migration_plan
 from flaxoptim_compat.migrate.run.settings import ProjectSettings

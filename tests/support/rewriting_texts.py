@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import parse_gin
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases, releases
-from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse, analyse_alone
+from flaxoptim_compat.migrate.run.analysis import FileFindings, Task, analyse
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 
 # What is run is rewritten for these; what is compared with a text, for the newest.
@@ -36,18 +36,21 @@ def document(text: str, name: str = "program", language: str = "py") -> Document
 
 
 def findings_of(
-    program: str | Mapping[str, str], language: str = "py", releases: Releases = NEWEST
+    program: str | Mapping[str, str],
+    language: str = "py",
+    releases: Releases = NEWEST,
+    target: str = "optax",
 ) -> list[FileFindings]:
     """What the rules find in one file, or in several by their modules."""
     texts = {"program": program} if isinstance(program, str) else program
     documents = [document(text, name, language) for name, text in texts.items()]
     ignored = {each.path: Ignored(ignored_lines(each.text)) for each in documents}
-    return analyse(documents, ignored, writes=True, releases=releases)
+    return analyse(documents, ignored, Task(target, releases=releases))
 
 
 def rewrite(program: str, target: str, language: str = "py", releases: Releases = NEWEST) -> str:
     """One file after its rewrite."""
-    (file,) = findings_of(program, language, releases)
+    (file,) = findings_of(program, language, releases, target)
     return rewritten(file, target).text
 
 
@@ -58,14 +61,17 @@ def in_one_line_each(text: str) -> str:
 
 def rewrite_all(program: Mapping[str, str], target: str) -> dict[str, str]:
     """All files of a program, by their modules, after its rewrite."""
-    files = findings_of(program)
+    files = findings_of(program, target=target)
     return {name: rewritten(file, target).text for name, file in zip(program, files, strict=True)}
 
 
 def _analysed_alone(
-    text: str, ignored: Mapping[int, frozenset[str]] | None, releases: Releases = NEWEST
+    text: str, ignored: Mapping[int, frozenset[str]] | None, task: Task
 ) -> FileFindings:
-    return analyse_alone(document(text), Ignored(ignored or {}), releases=releases)
+    file = document(text)
+    everywhere = {file.path: Ignored(ignored or {})}
+    (found,) = analyse([file], everywhere, task, without_optimizers=[file])
+    return found
 
 
 def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = None) -> list[Finding]:
@@ -75,7 +81,7 @@ def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = Non
       text: Python.
       ignored: for each line the codes that are not wanted.
     """
-    return _analysed_alone(text, ignored).findings
+    return _analysed_alone(text, ignored, Task()).findings
 
 
 def rewrite_alone(
@@ -85,8 +91,9 @@ def rewrite_alone(
     releases: Releases = NEWEST,
 ) -> str:
     """What ``rewrite`` makes of such a text; to rewrite it again must change nothing."""
-    result = rewritten(_analysed_alone(text, ignored, releases), target).text
+    task = Task(target, releases=releases)
+    result = rewritten(_analysed_alone(text, ignored, task), target).text
     ast.parse(result)
     if ignored is None:
-        assert rewritten(_analysed_alone(result, None, releases), target).text == result
+        assert rewritten(_analysed_alone(result, None, task), target).text == result
     return result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
@@ -64,7 +65,7 @@ class Finding:
     cause: str = ""
 
     def edits(self, target: str) -> tuple[Edit, ...] | None:
-        """The edits for ``shim`` or for ``optax``, once they are settled."""
+        """The edits for ``shim`` or for ``optax``, once they are settled for this target."""
         edits = self.change_for(target)
         assert not isinstance(edits, Change)
         return edits
@@ -74,55 +75,37 @@ class Finding:
         return self.shim if target == "shim" else self.optax
 
 
-def settled(findings: Iterable[Finding], plans: Mapping[str, ImportPlan]) -> list[Finding]:
-    """The findings in the order of their places, with their edits.
+def settled(findings: Iterable[Finding], target: str, plan: ImportPlan) -> list[Finding]:
+    """The findings in their order, with their edits for one target.
 
     The name of an import depends on which other imports go, and a name inside of code that one rule
     writes anew needs no other rule. So all names that go or move are noted first, and then each
     place gets its text, from the first to the last in the file.
 
     Args:
-      findings: the findings of all rules.
-      plans: the imports of the file for each target whose edits are wanted; they are complete
-        afterwards. For another target, a finding only says whether ``rewrite`` deals with it.
+      findings: the findings of all rules, in the order of their places.
+      target: ``shim`` or ``optax``.
+      plan: the imports of the file for this target, which is complete afterwards.
     """
-    ordered = sorted(findings, key=lambda each: (each.start, each.code, each.end, each.what))
-    edits = {}
-    for target in ("shim", "optax"):
-        changes = [each.change_for(target) for each in ordered]
-        if target in plans:
-            edits[target] = list(_settled_edits(changes, plans[target]))
-        else:
-            edits[target] = [None if each is None else () for each in changes]
-    return [
-        dataclasses.replace(each, shim=shim, optax=optax)
-        for each, shim, optax in zip(ordered, edits["shim"], edits["optax"], strict=True)
-    ]
-
-
-def _settled_edits(
-    wanted: Sequence[tuple[Edit, ...] | Change | None], plan: ImportPlan
-) -> Iterator[tuple[Edit, ...] | None]:
-    changes = [each for each in wanted if isinstance(each, Change)]
-    for change in changes:
+    result = [*findings]
+    wanted = ((number, each.change_for(target)) for number, each in enumerate(result))
+    changes = {number: change for number, change in wanted if isinstance(change, Change)}
+    for change in changes.values():
         for alias, name in change.moves.items():
             plan.redirect(alias, name)
         if change.unless is None:
             _drop(change, plan)
-    overtaken: set[int] = set()
-    for number, change in enumerate(changes):
+    for number, change in changes.items():
         if change.unless is None:
             continue
         if plan.is_released(change.unless):
-            overtaken.add(number)
+            changes[number] = Change()
         else:
             _drop(change, plan)
-    numbers = iter(range(len(changes)))
-    for each in wanted:
-        if not isinstance(each, Change):
-            yield each
-        else:
-            yield () if next(numbers) in overtaken else each.made(plan)
+    for number, change in changes.items():
+        edits: dict[str, Any] = {target: change.made(plan)}
+        result[number] = dataclasses.replace(result[number], **edits)
+    return result
 
 
 def _drop(change: Change, plan: ImportPlan) -> None:

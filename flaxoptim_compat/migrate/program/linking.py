@@ -28,12 +28,14 @@ class ProgramFile(NamedTuple):
       mentions: flags for what the file may have to do with.
       imports: the names in its import statements.
       is_parsed: whether the file was parsed, since it may name what is gone.
+      names_flax_optim: whether the file names flax.optim, or what serves it.
     """
 
     file: FoundFile
     mentions: Mentions = Mentions()
     imports: Collection[str] = ()
     is_parsed: bool = False
+    names_flax_optim: bool = False
 
 
 class Links:
@@ -77,7 +79,7 @@ class Links:
 
     def _imports_of(self, number: int) -> set[int]:
         """The files that a file imports or runs."""
-        file, mentions, names, _ = self._files[number]
+        file, mentions, names, *_ = self._files[number]
         imported = self._fixtures_above(number)
         for name in names:
             full = meant(name, file.module, file.is_package, self._named)

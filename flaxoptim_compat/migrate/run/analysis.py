@@ -1,4 +1,4 @@
-"""The findings of all rules in the files of a program, for both targets of ``rewrite``."""
+"""The findings of all rules in files of a program, and their edits for one target."""
 
 from __future__ import annotations
 
@@ -19,9 +19,32 @@ from flaxoptim_compat.migrate.program.imported_files import imported_files, impo
 from flaxoptim_compat.migrate.program.noqa import NOTHING_IGNORED, Ignored
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import recognisers, rule_modules
+from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from flaxoptim_compat.migrate.values.evidence import Evidence
+from flaxoptim_compat.observation.places import Uses
 
-TARGETS = ("shim", "optax")
+
+class Task(NamedTuple):
+    """The options of a run.
+
+    Args:
+      target: ``shim`` or ``optax``; "" if nothing is to be rewritten.
+      codes: the codes of all rules.
+      settings: the settings that say which rules count where.
+      accept_changes: whether definitions may become their nearest in plain optax, although that
+        changes the numbers.
+      releases: the versions that the result is for.
+      uses: where an observed run used optimizers; None: there was no such run.
+      has_tensorflow: whether TensorFlow is installed, or the program imports it.
+    """
+
+    target: str = ""
+    codes: tuple[str, ...] = ()
+    settings: ProjectSettings = ProjectSettings()
+    accept_changes: bool = False
+    releases: Releases = NEWEST
+    uses: Uses | None = None
+    has_tensorflow: bool = False
 
 
 class FileFindings(NamedTuple):
@@ -31,44 +54,37 @@ class FileFindings(NamedTuple):
       document: the file.
       findings: the findings, in the order of their places.
       unknown: the offsets of names that are not understood, and why.
-      imports: for each target the edits of the import statements.
+      imports: the edits of the import statements.
       units: the optimizers whose first use is in this file, with their uses in all files.
     """
 
     document: Document
     findings: list[Finding]
     unknown: list[tuple[int, str]]
-    imports: Mapping[str, list[Edit]]
+    imports: list[Edit]
     units: Sequence[Unit] = ()
 
 
 def analyse(
     documents: Sequence[Document],
     ignored: Mapping[Path, Ignored],
+    task: Task,
     *,
-    writes: bool,
-    accept_changes: bool = False,
     elsewhere: bool = False,
     moves_elsewhere: bool = False,
     without_optimizers: Collection[Document] = (),
-    targets: Collection[str] = TARGETS,
-    releases: Releases = NEWEST,
     evidence: Evidence | None = None,
 ) -> list[FileFindings]:
-    """The findings in files that belong together.
+    """The findings in files that belong together, with the edits for the target of the run.
 
     Args:
       documents: files of one program that use optimizers or names of flax.optim, directly or
-        through each other.
+        through each other, or one that has to do with no other.
       ignored: the codes that are not wanted, by file.
-      writes: whether the edits to optax are wanted too; jax is only imported if they are.
-      accept_changes: whether definitions may become their nearest in plain optax, although that
-        changes the numbers.
+      task: the options of the run; jax is only imported if its target is optax.
       elsewhere: whether unconnected files of the program name flax.optim.
       moves_elsewhere: whether optimizers of unconnected files become TrainStates.
       without_optimizers: the files among them that are never in one process with an optimizer.
-      targets: the targets whose edits are wanted.
-      releases: the versions that the result is for.
       evidence: the observations of a run.
     """
     exporting = exporters(documents)
@@ -81,10 +97,11 @@ def analyse(
         for document, others in imported.items()
         if document not in without_optimizers
     }
+    writes_optax = task.target == "optax"
     facts = None
     if names_flax_optim and near:
         facts = Facts([*near], near, ignored, recognisers(), evidence, moves_elsewhere)
-        for unit in facts.units if writes else ():
+        for unit in facts.units if writes_optax else ():
             unit.conversions = conversions(facts.points_to, unit)
     needed = _needed_elsewhere(imported, read.values())
     return [
@@ -94,12 +111,12 @@ def analyse(
                 names,
                 ignored.get(document.path, NOTHING_IGNORED),
                 None if document in without_optimizers else facts,
-                writes,
-                accept_changes,
-                releases,
+                writes_optax,
+                task.accept_changes,
+                task.releases,
             ),
             needed[document],
-            targets,
+            task.target,
         )
         for document, names in read.items()
     ]
@@ -118,35 +135,21 @@ def _needed_elsewhere(
     return {document: frozenset(names) for document, names in needed.items()}
 
 
-def analyse_alone(
-    document: Document,
-    ignored: Ignored,
-    targets: Collection[str] = TARGETS,
-    releases: Releases = NEWEST,
-) -> FileFindings:
-    """The findings in a file that has nothing to do with optimizers.
-
-    Args:
-      document: the file.
-      ignored: the codes that are not wanted.
-      targets: the targets whose edits are wanted.
-      releases: the versions that the result is for.
-    """
-    reading = Reading(document, Names(document), ignored, releases=releases)
-    return _findings(reading, frozenset(), targets)
-
-
-def _findings(reading: Reading, needed: Collection[str], targets: Collection[str]) -> FileFindings:
+def _findings(reading: Reading, needed: Collection[str], target: str) -> FileFindings:
     document = reading.document
-    plans = {
-        target: ImportPlan(document, reading.names, needed, keeps_unused=target == "shim")
-        for target in targets
-    }
     rules = rule_modules().values()
-    findings = settled((each for rule in rules for each in rule.find(reading)), plans)
+    findings = sorted(
+        (each for rule in rules for each in rule.find(reading)),
+        key=lambda each: (each.start, each.code, each.end, each.what),
+    )
+    imports: list[Edit] = []
+    if target:
+        plan = ImportPlan(document, reading.names, needed, keeps_unused=target == "shim")
+        findings = settled(findings, target, plan)
+        imports = plan.edits()
     unknown = [(document.span(node)[0], why) for node, why in reading.names.unknown]
+    units: Sequence[Unit] = ()
     if reading.facts is not None:
         unknown += [(document.span(node)[0], why) for node, why in reading.facts.unknown(document)]
-    imports = {target: plan.edits() for target, plan in plans.items()}
-    units = [] if reading.facts is None else reading.facts.starting_in(document)
+        units = reading.facts.starting_in(document)
     return FileFindings(document, findings, sorted(unknown), imports, units)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Container, Iterator
-from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.marks import marks_in
@@ -15,94 +14,43 @@ from flaxoptim_compat.migrate.program.linking import ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_rewritten, load
 from flaxoptim_compat.migrate.program.mentions import imports_in, mentions_in, mentions_in_gin
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
-from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
-from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
+from flaxoptim_compat.migrate.run.analysis import FileFindings, Task
 from flaxoptim_compat.migrate.run.reports import FileReport, ReportedFinding
 from flaxoptim_compat.migrate.run.rewriting import rewritten
-from flaxoptim_compat.migrate.run.settings import ProjectSettings
-from flaxoptim_compat.observation.places import Uses
 
 _RECURSION = 10_000
 # The rule about code that works where TensorFlow is installed.
 TENSORFLOW_IS_MISSING = "FOC160"
 
 
-class Task(NamedTuple):
-    """The options of a run.
-
-    Args:
-      target: ``shim`` or ``optax``; "" if nothing is to be rewritten.
-      codes: the codes of all rules.
-      settings: the settings that say which rules count where.
-      accept_changes: whether changes of numbers are accepted.
-      releases: the versions that the result is for.
-      uses: where an observed run used optimizers; None: there was no such run.
-      has_tensorflow: whether TensorFlow is installed, or the program imports it.
-    """
-
-    target: str
-    codes: tuple[str, ...]
-    settings: ProjectSettings
-    accept_changes: bool = False
-    releases: Releases = NEWEST
-    uses: Uses | None = None
-    has_tensorflow: bool = False
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """The targets whose edits are wanted."""
-        return (self.target,) if self.target else ()
-
-
-class Examined(NamedTuple):
-    """The result of examining one file by itself.
-
-    Args:
-      program_file: the file, with the names that connect it to other files.
-      report: the report; None: the file has to be analysed first, alone or with others.
-      names_flax_optim: whether the file names flax.optim, or what serves it.
-      loaded: the parsed file, if it was parsed.
-    """
-
-    program_file: ProgramFile
-    report: FileReport | None = None
-    names_flax_optim: bool = False
-    loaded: Loaded | None = None
-
-
-def examine(file: FoundFile, source: bytes) -> Examined:
-    """The result of examining one file, which is parsed only if it may name what is gone.
+def examine(file: FoundFile, source: bytes) -> tuple[ProgramFile, Loaded | FileReport]:
+    """A file with the names that connect it to others, parsed only if it may name what is gone.
 
     Args:
       file: the file.
       source: the content of the file.
+
+    Returns:
+      Also the parsed file, or the report on a file that need not or cannot be parsed.
     """
     try:
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
-                return Examined(ProgramFile(file), FileReport(file))
-            return Examined(ProgramFile(file, is_parsed=True), loaded=load(file, source))
+                return ProgramFile(file), FileReport(file)
+            return ProgramFile(file, is_parsed=True), load(file, source)
         mentions = mentions_in(source)
         # A null byte may be half of a letter in UTF-16.
         if not mentions.old and b"\0" not in source:
-            return Examined(ProgramFile(file, mentions, imports_in(source)), FileReport(file))
+            return ProgramFile(file, mentions, imports_in(source)), FileReport(file)
         loaded = load(file, source)
         imports = frozenset(import_names(loaded.document))
         may_name = mentions.optim or mentions.optimizers
         names_flax_optim = may_name and Exporter(loaded.document).names_flax_optim()
         mentions = mentions._replace(optimizers=mentions.optimizers or names_flax_optim)
-        program_file = ProgramFile(file, mentions, imports, is_parsed=True)
-        return Examined(program_file, None, names_flax_optim, loaded)
+        return ProgramFile(file, mentions, imports, True, names_flax_optim), loaded
     except Exception as error:
-        return Examined(ProgramFile(file), unread(file, error))
-
-
-def report_alone(loaded: Loaded, task: Task) -> FileReport:
-    """The report on a file that is read without regard to others."""
-    ignored = ignored_in(loaded, task)
-    findings = analyse_alone(loaded.document, ignored, task.targets, task.releases)
-    return report_of(loaded, findings, task)
+        return ProgramFile(file), unread(file, error)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
-from flaxoptim_compat.migrate.program.noqa import Ignored
-from flaxoptim_compat.migrate.run.analysis import analyse
+from flaxoptim_compat.migrate.run.analysis import FileFindings, Task, analyse
 from flaxoptim_compat.migrate.run.examination import (
-    Examined,
-    Task,
     deep_recursion,
     examine,
     ignored_in,
     mistake,
-    report_alone,
     report_of,
     unread,
 )
@@ -59,7 +54,7 @@ class _Program:
         self._progress = progress
         self._collector = collector
         self._sizes: dict[int, int] = {}
-        self._examined: list[Examined] = []
+        self._examined: list[ProgramFile] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
         # The files that may be in one process with an optimizer.
@@ -73,7 +68,7 @@ class _Program:
             self._examine(number, file)
         if any(each.partition(".")[0] == "tensorflow" for each in self.imported()):
             self._task = self._task._replace(has_tensorflow=True)
-        links = Links([each.program_file for each in self._examined])
+        links = Links(self._examined)
         ran = self._task.uses.files if self._task.uses is not None else ()
         shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
         groups = _joined(links.groups(), shown)
@@ -90,12 +85,12 @@ class _Program:
         Such groups come last: then it is known whether optimizers of other files move.
         """
         files = [self._examined[number] for number in group]
-        entries = any(each.program_file.mentions.entries for each in files)
+        entries = any(each.mentions.entries for each in files)
         return entries, not any(each.names_flax_optim for each in files)
 
     def imported(self) -> frozenset[str]:
         """The names that the files import."""
-        return frozenset[str]().union(*(each.program_file.imports for each in self._examined))
+        return frozenset[str]().union(*(each.imports for each in self._examined))
 
     def _say(self, numbers: Sequence[int]) -> None:
         """Show which files are read together; all of them were read by themselves before."""
@@ -104,36 +99,29 @@ class _Program:
         self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
 
     def _examine(self, number: int, file: FoundFile) -> None:
+        result: Loaded | FileReport
         try:
             source = file.path.read_bytes()
-            self._sizes[number] = len(source)
-            examined = examine(file, source)
         except OSError as error:
-            examined = Examined(ProgramFile(file), unread(file, error))
-        self._examined.append(examined._replace(loaded=None))
-        if examined.loaded is not None:
-            self._waiting.keep(number, examined.loaded)
-        elif examined.report is not None:
-            self._reports[number] = examined.report
+            program_file, result = ProgramFile(file), unread(file, error)
+        else:
+            self._sizes[number] = len(source)
+            program_file, result = examine(file, source)
+        self._examined.append(program_file)
+        if isinstance(result, Loaded):
+            self._waiting.keep(number, result)
+        else:
+            self._reports[number] = result
 
     def _analyse(self, group: Sequence[int]) -> None:
         size = sum(self._sizes.get(number, 0) for number in group)
         self._collector.make_room(size)
         loaded = {number: each for number in group if (each := self._loaded(number))}
         self._collector.keep(size)
-        if len(group) == 1 and self._near.isdisjoint(group):
-            self._reports |= {number: self._alone(each) for number, each in loaded.items()}
-        elif loaded:
-            reports = self._together(loaded)
-            units = (unit for report in reports.values() for unit in report.units)
-            self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
-            self._reports |= reports
-
-    def _alone(self, loaded: Loaded) -> FileReport:
-        try:
-            return report_alone(loaded, self._task)
-        except Exception as error:
-            return unread(loaded.file, error)
+        reports = self._together(loaded)
+        units = (unit for report in reports.values() for unit in report.units)
+        self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
+        self._reports |= reports
 
     def _together(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
         mistakes: dict[int, FileReport] = {}
@@ -167,20 +155,9 @@ class _Program:
     def _analysed(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
         try:
             evidence = self._evidence(loaded)
-            analysed = analyse(
-                [each.document for each in loaded.values()],
-                self._ignored(loaded),
-                writes=self._task.target == "optax",
-                accept_changes=self._task.accept_changes,
-                elsewhere=self._names_flax_optim,
-                moves_elsewhere=self._moves_optimizers,
-                without_optimizers=self._without_optimizers(loaded),
-                targets=self._task.targets,
-                releases=self._task.releases,
-                evidence=evidence,
-            )
+            analysed = self._findings(loaded, self._near, self._task, evidence)
         except Exception as error:
-            return {number: self._by_itself(each, error) for number, each in loaded.items()}
+            return {number: self._by_itself(number, each, error) for number, each in loaded.items()}
         reports = {}
         by_document = {each.document: each for each in loaded.values()}
         for (number, each), findings in zip(loaded.items(), analysed, strict=True):
@@ -194,7 +171,7 @@ class _Program:
 
     def _evidence(self, loaded: Mapping[int, Loaded]) -> Evidence | None:
         """The evidence of a run about files that have not changed since; None without a run."""
-        if self._task.uses is None:
+        if self._task.uses is None or self._near.isdisjoint(loaded):
             return None
         files = {os.path.abspath(each.file.path): each for each in loaded.values()}
         digests = {path: digest(each.source) for path, each in files.items()}
@@ -209,14 +186,7 @@ class _Program:
         ]
         if not unchanged:
             return Evidence(uses, changed=changed)
-        from_the_text = analyse(
-            [each.document for each in files.values()],
-            self._ignored(loaded),
-            writes=False,
-            elsewhere=self._names_flax_optim,
-            without_optimizers=self._without_optimizers(loaded),
-            targets=(),
-        )
+        from_the_text = self._findings(loaded, self._near, self._task._replace(target=""))
         moved = [
             site.node
             for file in from_the_text
@@ -226,19 +196,30 @@ class _Program:
         ]
         return Evidence(uses, unchanged, changed, moved)
 
-    def _without_optimizers(self, loaded: Mapping[int, Loaded]) -> frozenset[Document]:
-        return frozenset(
-            each.document for number, each in loaded.items() if number not in self._near
+    def _findings(
+        self,
+        loaded: Mapping[int, Loaded],
+        near: Collection[int],
+        task: Task,
+        evidence: Evidence | None = None,
+    ) -> list[FileFindings]:
+        """The findings in files that are read together; only those near may have optimizers."""
+        return analyse(
+            [each.document for each in loaded.values()],
+            {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
+            task,
+            elsewhere=self._names_flax_optim,
+            moves_elsewhere=self._moves_optimizers,
+            without_optimizers={loaded[number].document for number in loaded.keys() - {*near}},
+            evidence=evidence,
         )
 
-    def _ignored(self, loaded: Mapping[int, Loaded]) -> dict[Path, Ignored]:
-        return {each.file.path: ignored_in(each, self._task) for each in loaded.values()}
-
-    def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
+    def _by_itself(self, number: int, loaded: Loaded, error: Exception) -> FileReport:
         """The report on a file by itself, after the files could not be read together."""
         loaded.off_limits = loaded.off_limits or mistake(error)
         try:
-            report = report_alone(loaded, self._task)
+            (findings,) = self._findings({number: loaded}, (), self._task)
+            report = report_of(loaded, findings, self._task)
         except Exception:
             report = FileReport(loaded.file)
         report.unread.append((None, mistake(error)))

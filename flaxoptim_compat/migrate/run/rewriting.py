@@ -49,7 +49,7 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     left = [each for each in file.findings if each.edits(target) is None]
     done = [each for each in file.findings if _is_done(each, target)]
     edits = [edit for each in file.findings for edit in each.edits(target) or ()]
-    edits += file.imports[target]
+    edits += file.imports
     edits = quoted_as_in(document, edits)
     if not document.is_gin:
         edits = laid_out(document, edits)

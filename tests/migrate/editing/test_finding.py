@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import random
 from collections.abc import Collection
 from pathlib import Path
@@ -16,10 +17,9 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run import analysis
-from flaxoptim_compat.migrate.run.analysis import FileFindings
+from flaxoptim_compat.migrate.run.analysis import FileFindings, Task
 from tests.migrate.rules import removed_behaviour_texts, removed_name_texts
 from tests.support.places import ROOT
 
@@ -55,11 +55,14 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[FileFindings]:
     genuine = analysis._findings
     results: list[FileFindings] = []
 
-    def in_all_orders(reading: Reading, *more: Collection[str]) -> FileFindings:
+    def in_all_orders(reading: Reading, needed: Collection[str], target: str) -> FileFindings:
         found = []
         for order in orders():
             monkeypatch.setattr(analysis, "rule_modules", lambda order=order: order)
-            found.append(genuine(reading, *more))
+            file = genuine(reading, needed, target)
+            other = {"shim": "optax", "optax": "shim"}[target]
+            settled = [dataclasses.replace(each, **{other: ()}) for each in file.findings]
+            found.append(file._replace(findings=settled))
         for other in found[1:]:
             assert other == found[0]
         results.append(found[0])
@@ -69,8 +72,9 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[FileFindings]:
     return results
 
 
+@pytest.mark.parametrize("target", ["shim", "optax"])
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.relative_to(DATA).as_posix())
-def test_programs(path: Path, compared: list[FileFindings]) -> None:
+def test_programs(path: Path, target: str, compared: list[FileFindings]) -> None:
     files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     root = path if path.is_dir() else path.parent
     documents = [
@@ -83,21 +87,23 @@ def test_programs(path: Path, compared: list[FileFindings]) -> None:
         )
         for each in files
     ]
-    assert analysis.analyse(documents, {}, writes=True) == compared
+    assert analysis.analyse(documents, {}, Task(target)) == compared
     assert len(compared) == len(files)
 
 
-def test_texts_without_optimizers(compared: list[FileFindings]) -> None:
+@pytest.mark.parametrize("target", ["shim", "optax"])
+def test_texts_without_optimizers(target: str, compared: list[FileFindings]) -> None:
     for before, _ in TEXTS.values():
-        analysis.analyse_alone(Document(Path("a.py"), before, ast.parse(before)), Ignored())
+        document = Document(Path("a.py"), before, ast.parse(before))
+        analysis.analyse([document], {}, Task(target), without_optimizers=[document])
     assert len(compared) == len(TEXTS) > 25
     assert any(each.findings for each in compared)
 
 
 def settled_text(*findings: Finding, text: str = "a.b\n") -> list[tuple[Edit, ...] | None]:
     document = Document(Path("a.py"), text, ast.parse(text))
-    plans = {target: ImportPlan(document, Names(document)) for target in ("shim", "optax")}
-    return [each.edits("shim") for each in settled(findings, plans)]
+    plan = ImportPlan(document, Names(document))
+    return [each.edits("shim") for each in settled(findings, "shim", plan)]
 
 
 def test_what_another_rule_writes_anew_is_left_to_it() -> None:
@@ -106,8 +112,8 @@ def test_what_another_rule_writes_anew_is_left_to_it() -> None:
     edit = Edit(0, 3, ("c",))
     whole = Finding("FOC202", 0, 3, "", "", shim=Change((edit,), drops=(node,)))
     name = Finding("FOC102", 0, 3, "", "", shim=Change((edit,), drops=(node,), unless=node))
-    for findings in ((whole, name), (name, whole)):
-        assert settled_text(*findings) == [(), (edit,)]
+    assert settled_text(whole, name) == [(edit,), ()]
+    assert settled_text(name, whole) == [(), (edit,)]
     # Nobody leaves a name to itself, and of two that stand for the same the first has it.
     assert settled_text(name) == [(edit,)]
     assert settled_text(name, name) == [(edit,), ()]

@@ -64,7 +64,7 @@ class File:
 
     def result(self) -> str:
         edits = [*self.edits, *self.plan.edits()]
-        found = FileFindings(self.document, [], [], {"shim": edits})
+        found = FileFindings(self.document, [], [], edits)
         return rewriting.rewritten(found, "shim").text
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from flaxoptim_compat.migrate.program.document import Document
 from tests.support.rewriting_folders import Rewrite, read
 
 MAKES = "from flax import optim\n\n\ndef make(params):\n    return optim.Adam(0.1).create(params)\n"
@@ -53,8 +55,12 @@ def test_a_mistake_about_the_whole_program(
 ) -> None:
     from flaxoptim_compat.migrate.run import pipeline
 
-    def mistaken(*_: Any, **__: Any) -> Any:
-        raise AssertionError
+    genuine = pipeline.analyse
+
+    def mistaken(documents: Sequence[Document], *more: Any, **kinds: Any) -> Any:
+        if len(documents) > len(kinds["without_optimizers"]):
+            raise AssertionError
+        return genuine(documents, *more, **kinds)
 
     monkeypatch.setattr(pipeline, "analyse", mistaken)
     done = rewrite("--write", to="optax", a=MAKES, b="import jax\njax.tree_map(f, x)\n")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import flaxoptim_compat
 from flaxoptim_compat import compiled_steps
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse
+from flaxoptim_compat.migrate.run.analysis import FileFindings, Task, analyse
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 from tests.migrate.run.generated_programs import programs
 from tests.support.drawn import DRAWN
@@ -44,7 +44,7 @@ def test_generated_programs_end_on_the_same_parameters(text: str) -> None:
 def test_rewriting_again_changes_nothing_and_only_what_was_found_is_touched(
     text: str, target: str
 ) -> None:
-    found = findings(text)
+    found = findings(text, target)
     result = rewritten(found, target).text
     ast.parse(result)
     assert rewrite(result, target) == result
@@ -52,7 +52,7 @@ def test_rewriting_again_changes_nothing_and_only_what_was_found_is_touched(
         assert without_imports(rewrite(result, "optax")) == without_imports(rewrite(text, "optax"))
     assert Counter(comments(text)) <= Counter(comments(result))
     after = iter(result.split("\n"))
-    for line in untouched_lines(found, target):
+    for line in untouched_lines(found):
         assert line in after, f"{line!r} is not there any more, or has another place"
 
 
@@ -62,14 +62,14 @@ def run(text: str) -> Any:
     return names["run"]()
 
 
-def findings(text: str) -> FileFindings:
+def findings(text: str, target: str) -> FileFindings:
     document = Document(Path("generated.py"), text, ast.parse(text), "generated")
     # What is written is run.
-    return analyse([document], {}, writes=True, releases=INSTALLED)[0]
+    return analyse([document], {}, Task(target, releases=INSTALLED))[0]
 
 
 def rewrite(text: str, target: str) -> str:
-    return rewritten(findings(text), target).text
+    return rewritten(findings(text, target), target).text
 
 
 def comments(text: str) -> Iterator[str]:
@@ -84,11 +84,11 @@ def without_imports(text: str) -> list[str]:
     return ast.unparse(tree).splitlines()
 
 
-def untouched_lines(found: FileFindings, target: str) -> Iterator[str]:
+def untouched_lines(found: FileFindings) -> Iterator[str]:
     """The lines of a file that are no part of a statement in which something was found."""
     document = found.document
     places = [(each.start, each.end) for each in found.findings]
-    places += [(each.start, each.end) for each in found.imports[target]]
+    places += [(each.start, each.end) for each in found.imports]
     touched: set[int] = set()
     for start, end in places:
         first, last = document.position(start)[0], document.position(end)[0]

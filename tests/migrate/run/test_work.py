@@ -21,7 +21,7 @@ from flaxoptim_compat.migrate.program import loading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run import pipeline
-from flaxoptim_compat.migrate.run.examination import Task
+from flaxoptim_compat.migrate.run.analysis import Task
 from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from tests.support.places import DATA
 
