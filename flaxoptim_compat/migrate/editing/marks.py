@@ -10,9 +10,7 @@ from typing import NamedTuple
 # Further lines of a mark are indented, which tells them from other comments.
 _CONTINUED = "#   "
 _NARROWEST = 40
-_FIRST = re.compile(r"[ \t]*# (FOC\d{3}): ")
-_REST = re.compile(rf"[ \t]*{_CONTINUED}")
-_MARK = re.compile(rf"^{_FIRST.pattern}.*(?:\n{_REST.pattern}.*)*", re.MULTILINE)
+_MARK = re.compile(rf"^[ \t]*# (FOC\d{{3}}): .*(?:\n[ \t]*{_CONTINUED}.*)*", re.MULTILINE)
 # The number of a line, behind its file.
 _LINE = re.compile(r"(?<=\.py):\d+|(?<=\.ipynb):(?:cell \d+:)?\d+")
 _CODE = re.compile("`[^`]*`")
@@ -44,15 +42,22 @@ def text_of(code: str, reason: str) -> str:
     return f"{code}: {_LINE.sub('', reason)}"
 
 
-def written(code: str, reason: str, width: int) -> list[str]:
-    """The lines of a mark, without their indentation.
+def written(text: str, width: int) -> list[str]:
+    """The lines of a mark, without their indentation, with code in backticks on one line.
 
     Args:
-      code: the code of the rule.
-      reason: the reason on the terminal.
+      text: the text after ``#``.
       width: how long the lines may be.
     """
-    return wrapped(f"# {text_of(code, reason)}", max(width, _NARROWEST), _CONTINUED)
+    whole = _CODE.sub(lambda code: code[0].replace(" ", "\0"), f"# {text}")
+    lines = textwrap.wrap(
+        whole,
+        max(width, _NARROWEST),
+        subsequent_indent=_CONTINUED,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\0", " ") for line in lines]
 
 
 def marks_in(text: str) -> Iterator[Mark]:
@@ -66,22 +71,3 @@ def marks_in(text: str) -> Iterator[Mark]:
         first, *continued = match[0].split("\n")
         comment = " ".join([first.strip(), *(line.lstrip("# \t").rstrip() for line in continued)])
         yield Mark(match[1], _LINE.sub("", comment.removeprefix("# ")), start, match.end())
-
-
-def wrapped(text: str, width: int, continued: str = "") -> list[str]:
-    """A text in lines that fit, with code in backticks on one line.
-
-    Args:
-      text: the text.
-      width: how long the lines may be.
-      continued: the beginning of every line but the first.
-    """
-    whole = _CODE.sub(lambda code: code[0].replace(" ", "\0"), text)
-    lines = textwrap.wrap(
-        whole,
-        width,
-        subsequent_indent=continued,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace("\0", " ") for line in lines]

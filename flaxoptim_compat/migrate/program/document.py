@@ -208,12 +208,6 @@ class Document:
         """The place of a node in a message: the name of the file, and the line."""
         return f"{self.path.name}:{node.lineno}"
 
-    def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
-        """The function by ``def`` that a node is or stands in, the innermost; else the file."""
-        while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-            node = self.parents[node]
-        return node
-
     def variables_of(
         self, node: ast.AST
     ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module:

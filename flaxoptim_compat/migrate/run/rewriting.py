@@ -15,10 +15,13 @@ from flaxoptim_compat.addresses import page_of_rule
 from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
-from flaxoptim_compat.migrate.editing.layout import laid_out, quoted_as_in, room
+from flaxoptim_compat.migrate.editing.layout import laid_out, margin_of, quoted_as_in, room
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.noqa import is_for_linters
 from flaxoptim_compat.migrate.run.analysis import FileFindings
+
+# A new comment, behind the number of the line above which it stands.
+Comment = tuple[int, str]
 
 
 class Rewritten(NamedTuple):
@@ -53,8 +56,12 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits = quoted_as_in(document, edits)
     if not document.is_gin:
         edits = laid_out(document, edits)
-    comments = [_moved_comments(document, edits), _marks(document, left), _notes(document, edits)]
-    edits += _comments_as_edits(document, *comments)
+    comments = [
+        *_moved_comments(document, edits),
+        *_marks(document, left),
+        *dict.fromkeys(_notes(document, edits)),
+    ]
+    edits += _comments_as_edits(document, comments)
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
         try:
@@ -97,104 +104,84 @@ _NOTES = {
 }
 
 
-def _notes(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
-    """The notes on unexpected code, by the line of its statement."""
-    by_line: dict[int, list[str]] = {}
+def _notes(document: Document, edits: Iterable[Edit]) -> Iterator[Comment]:
+    """The notes on unexpected code."""
     for edit in [] if document.is_gin else edits:
         text = "".join(each for each in edit.fragments if isinstance(each, str))
-        notes = [note for sign, note in _NOTES.items() if sign.search(text)]
-        if notes:
-            comments = by_line.setdefault(_first_line(document, edit.start), [])
-            comments += [note for note in notes if note not in comments]
-    return by_line
+        for sign, note in _NOTES.items():
+            if sign.search(text):
+                yield _first_line(document, edit.start), note
 
 
-def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
-    """The new marks that say why a statement stays, by its line."""
-    by_line: dict[int, list[str]] = {}
-    for finding in left:
-        if finding.reason:
-            line = _first_line(document, finding.start)
-            comments = by_line.setdefault(line, [])
-            text = marks.text_of(finding.code, finding.reason)
-            above = [*_comments_above(document, line), *comments]
-            # An old mark may or may not have the address of a page at its end.
-            old = (mark.text for mark in marks.marks_in("\n".join(above)))
-            if not any(each == text or each.startswith(f"{text} (http") for each in old):
-                page = page_of_rule(finding.code)
-                reason = f"{finding.reason} ({page})" if page else finding.reason
-                comments += marks.written(finding.code, reason, room(document, line))
-    return by_line
+def _marks(document: Document, left: Iterable[Finding]) -> Iterator[Comment]:
+    """The new marks that say why a statement stays."""
+    wanted = (
+        (_first_line(document, each.start), each.code, marks.text_of(each.code, each.reason))
+        for each in left
+        if each.reason
+    )
+    for line, code, text in dict.fromkeys(wanted):
+        old = (mark.text for mark in marks.marks_in(_comments_above(document, line)))
+        # An old mark may or may not have the address of a page at its end.
+        if not any(each == text or each.startswith(f"{text} (http") for each in old):
+            page = page_of_rule(code)
+            whole = f"{text} ({page})" if page else text
+            yield from ((line, each) for each in marks.written(whole, room(document, line)))
 
 
-def _comments_above(document: Document, line: int) -> list[str]:
+def _comments_above(document: Document, line: int) -> str:
     """The lines of comments that stand directly above a line."""
     first = line
     while first > 1 and document.lines[first - 2].lstrip().startswith("#"):
         first -= 1
-    return [each.strip() for each in document.lines[first - 1 : line - 1]]
+    return "".join(document.lines[first - 1 : line - 1])
 
 
 def _first_line(document: Document, offset: int) -> int:
     """The line on which the statement around a place starts, where a comment can stand above."""
     line = document.position(offset)[0]
-    while True:
-        around = [each for each in _statements(document) if each.start <= line <= each.end]
-        first = max((each.start for each in around), default=line)
-        if first == line and not any(each.start == line and each.is_behind for each in around):
-            return line
-        if first == line:
-            # The statement stands behind another one, which may have started lines before.
-            return min(each.start for each in around if each.end == line or each.start == line)
-        line = first
-
-
-class _StatementLines(NamedTuple):
-    """The lines of a statement, and whether it stands behind another one on its first line."""
-
-    start: int
-    end: int
-    is_behind: bool
+    return _first_lines(document).get(line, line)
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
-def _statements(document: Document) -> tuple[_StatementLines, ...]:
-    return tuple(_lines_of_statements(document))
-
-
-def _lines_of_statements(document: Document) -> Iterator[_StatementLines]:
+def _first_lines(document: Document) -> dict[int, int]:
+    """For each line of a statement the first line of the innermost one around it."""
+    first_lines: dict[int, int] = {}
+    # The outer statements come before the inner ones.
     for node in document.parents:
         if isinstance(node, ast.stmt):
-            start = document.first_line(node)
-            is_behind = start == node.lineno and bool(document.before(node).strip())
+            start = first = document.first_line(node)
+            if start == node.lineno and document.before(node).strip():
+                # The statement stands behind another one, which may have started lines before.
+                first = first_lines[start]
             assert node.end_lineno is not None
-            yield _StatementLines(start, node.end_lineno, is_behind)
+            first_lines.update(dict.fromkeys(range(start, node.end_lineno + 1), first))
+    return first_lines
 
 
-def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
-    """The comments inside replaced code, by the line of the statement that they belong to.
+def _moved_comments(document: Document, edits: Iterable[Edit]) -> Iterator[Comment]:
+    """The comments inside replaced code.
 
     Without those for linters, which say nothing above a line, or something about all that follows.
     """
     replaced = [each for each in edits if "#" in document.text[each.start : each.end]]
-    moved: dict[int, list[str]] = {}
     for start, comment in _comments(document) if replaced else ():
         if is_for_linters(comment):
             continue
         around = [each for each in replaced if each.start <= start < each.end]
         if any(not _keeps(each, start) for each in around):
-            moved.setdefault(_first_line(document, start), []).append(comment)
-    return moved
+            yield _first_line(document, start), comment
 
 
-def _comments_as_edits(document: Document, *by_line: dict[int, list[str]]) -> Iterator[Edit]:
+def _comments_as_edits(document: Document, comments: Iterable[Comment]) -> Iterator[Edit]:
     """The edits that write comments above lines, one for each line."""
-    for line in sorted({line for each in by_line for line in each}):
+    texts: dict[int, str] = {}
+    for line, comment in comments:
+        margin = margin_of(document.lines[line - 1])
+        texts[line] = f"{texts.get(line, '')}{margin}{comment}\n"
+    for line, text in texts.items():
         start = document.line_starts[line - 1]
-        text = document.lines[line - 1]
-        indent = text[: len(text) - len(text.lstrip())]
-        comments = [comment for each in by_line for comment in each.get(line, [])]
-        yield Edit(start, start, ("".join(f"{indent}{each}\n" for each in comments),))
+        yield Edit(start, start, (text,))
 
 
 def _keeps(edit: Edit, place: int) -> bool:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.marks import (
-    marks_in,
-    wrapped,
-    written,
-)
+from flaxoptim_compat.migrate.editing.marks import marks_in, written
 from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_texts import rewrite
 
@@ -27,7 +23,7 @@ class Mine(optim.OptimizerDef):
 @pytest.mark.parametrize("width", [10, 60, 200])
 @pytest.mark.parametrize("margin", ["", "    ", "\t"])
 def test_what_is_written_is_read_again(width: int, margin: str) -> None:
-    lines = [f"{margin}{line}\n" for line in written("FOC205", REASON, width)]
+    lines = [f"{margin}{line}\n" for line in written(f"FOC205: {REASON}", width)]
     text = "".join([f"{margin}# Other words.\n", *lines, f"{margin}step()\n"])
     (mark,) = marks_in(text)
     assert (mark.code, mark.text) == ("FOC205", f"FOC205: {REASON}")
@@ -37,11 +33,14 @@ def test_what_is_written_is_read_again(width: int, margin: str) -> None:
 
 
 def test_lines_fit() -> None:
-    assert written("FOC101", "One two three four five six seven.", 40) == [
+    assert written("FOC101: One two three four five six seven.", 40) == [
         "# FOC101: One two three four five six",
         "#   seven.",
     ]
-    assert wrapped("one `two three` four", 12) == ["one", "`two three`", "four"]
+    assert written("FOC101: One two three four five `six seven`.", 40) == [
+        "# FOC101: One two three four five",
+        "#   `six seven`.",
+    ]
 
 
 def test_two_marks_one_below_the_other_are_two() -> None:
