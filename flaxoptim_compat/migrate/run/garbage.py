@@ -36,13 +36,4 @@ class Collector:
         if self._analysed + size > MOST_ANALYSED:
             gc.collect()
             self._analysed = 0
-
-    def keep(self, size: int) -> None:
-        """Leave out of later collections what is there now, if none of it is garbage.
-
-        Args:
-          size: the bytes of source that are analysed next.
-        """
-        if not self._analysed:
-            gc.freeze()
         self._analysed += size

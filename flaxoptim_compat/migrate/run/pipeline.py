@@ -114,10 +114,8 @@ class _Program:
             self._reports[number] = result
 
     def _analyse(self, group: Sequence[int]) -> None:
-        size = sum(self._sizes.get(number, 0) for number in group)
-        self._collector.make_room(size)
+        self._collector.make_room(sum(self._sizes.get(number, 0) for number in group))
         loaded = {number: each for number in group if (each := self._loaded(number))}
-        self._collector.keep(size)
         reports = self._together(loaded)
         units = (unit for report in reports.values() for unit in report.units)
         self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
