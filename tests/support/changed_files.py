@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from flaxoptim_compat.migrate.editing.journal import only_run
-from flaxoptim_compat.migrate.editing.one_change import Judge, Outcome, write
+from flaxoptim_compat.migrate.editing.one_change import Outcome, write
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
@@ -23,7 +24,7 @@ def changes(folder: Path, *names: str) -> list[Replacement]:
 def written(
     those: Sequence[Replacement],
     folder: Path,
-    judge: Judge | None = None,
+    judge: Any = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Write changes as a run over a folder does."""

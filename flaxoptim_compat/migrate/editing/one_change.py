@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from flaxoptim_compat.migrate.editing import replacing_files
 from flaxoptim_compat.migrate.editing.journal import Journal, what_is_back
 from flaxoptim_compat.migrate.editing.replacing_files import NotWritten, Replacement
-from flaxoptim_compat.observation.verdict import Verdict
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.observation.proof import Proof
 
 
 class Outcome(NamedTuple):
@@ -22,16 +24,6 @@ class Outcome(NamedTuple):
 
     written: list[Path]
     failed: list[tuple[Path, str]]
-
-
-class Judge(Protocol):
-    """Decides whether files stay replaced."""
-
-    def after(self) -> Verdict | None:
-        """Judge the program after its files were replaced; returns why they must be put back."""
-
-    def put_back(self, verdict: Verdict) -> Verdict:
-        """Judge the program once the files are back; returns the verdict to print."""
 
 
 class VerificationError(Exception):
@@ -52,7 +44,7 @@ class VerificationError(Exception):
 def write(
     changes: Sequence[Replacement],
     journal: Journal,
-    judge: Judge | None,
+    judge: Proof | None,
     say: Callable[[str], None],
 ) -> Outcome:
     """Replace all files, and put them back if one cannot be replaced, or a judge says so.
@@ -60,7 +52,7 @@ def write(
     Args:
       changes: the files.
       journal: keeps the old files until the end.
-      judge: judges the program after the files were replaced.
+      judge: decides whether the files stay replaced.
       say: prints a message on the files that were put back.
 
     Raises:

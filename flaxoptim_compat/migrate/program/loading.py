@@ -17,7 +17,7 @@ from flaxoptim_compat.atomic import unfinished
 from flaxoptim_compat.catalogue import MODULES
 from flaxoptim_compat.migrate.program.document import TOO_DEEP, Document, Unparsable, parse
 from flaxoptim_compat.migrate.program.notebooks import Notebook
-from flaxoptim_compat.migrate.program.source_text import Origin, Place, Unreadable, decode
+from flaxoptim_compat.migrate.program.source_text import Place, PythonFile, Unreadable, decode
 
 SUFFIXES = (".py", ".pyi", ".ipynb", ".gin")
 # Folders of installed or built code. A virtual environment is recognised by its pyvenv.cfg.
@@ -243,7 +243,7 @@ class Loaded:
     file: FoundFile
     source: bytes
     document: Document
-    origin: Origin
+    origin: PythonFile | Notebook
     off_limits: str
     broken: list[tuple[Place, str]]
     unknown: list[tuple[Place, str]]
@@ -255,7 +255,7 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     Raises:
       Unreadable: the file is none of these; the message says why.
     """
-    origin: Origin
+    origin: PythonFile | Notebook
     magics: dict[int, str] = {}
     if file.path.suffix == ".ipynb":
         origin = notebook = Notebook(source)

@@ -8,7 +8,7 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 # Form feeds and the line separators of Unicode do not end a line of Python.
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -135,13 +135,3 @@ class Place(NamedTuple):
 
 class Unwritable(Exception):
     """A changed text that does not fit back into its file."""
-
-
-class Origin(Protocol):
-    """The way between the text of a document and its file."""
-
-    def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
-        """The place in the file for a place in the text."""
-
-    def encoded(self, text: str) -> bytes:
-        """The bytes of the file with a changed text."""
