@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.formats.sentences import (
     optimizers,
     run_lines,
 )
-from flaxoptim_compat.migrate.run.reports import FileReport, ReportedFinding, RunReport, place_of
+from flaxoptim_compat.migrate.run.reports import ReportedFinding, RunReport, place_of
 from flaxoptim_compat.printable import one_line
 
 # An account is short on a whole repository too, but lists all files and numbers that change.
@@ -70,17 +70,13 @@ def account(
         yield from run_lines(report)
         yield from optimizers(report)
     done = sum(len(each.done) for each in changed)
-    left = sum(len(_left_in(each)) for each in report.files)
+    left = len(report.left)
     fine = report.findings - sum(len(each.done) for each in report.files) - left
     works = f" {fine:,} {'works' if fine == 1 else 'work'} as written," if fine else ""
     yield (
         f"rewrite --to {target}: {counted(len(changed), 'file')} {verb},"
         f" {counted(done, 'finding')} dealt with,{works} {left:,} left."
     )
-
-
-def _left_in(file: FileReport) -> list[ReportedFinding]:
-    return file.findings if file.off_limits else file.left
 
 
 def _left(report: RunReport) -> Iterator[str]:

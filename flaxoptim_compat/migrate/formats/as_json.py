@@ -53,14 +53,10 @@ def as_json(report: RunReport) -> str:
             for each in file.findings
         ],
         "not_understood": [
-            {**_place(file.path, place), "why": why}
-            for file in report.files
-            for place, why in file.unknown
+            {**_place(path, place), "why": why} for path, place, why in report.unknown
         ],
         "left_earlier": [
-            {**_place(file.path, place), "mark": text}
-            for file in report.files
-            for place, text in file.marks
+            {**_place(path, place), "mark": text} for path, place, text in report.marks
         ],
         "not_read": [{**_place(path, place), "why": why} for path, place, why in report.unread],
         "left_out": [{"path": str(path), "why": why} for path, why in report.left_out],
@@ -84,7 +80,7 @@ def as_json(report: RunReport) -> str:
             },
             "begin_with": [str(path) for path in plan.begin_with],
             "reasons": [
-                {**_place(each.path, each.place), "count": each.number, "reason": each.text}
+                {**_place(*each.first), "count": each.number, "reason": each.text}
                 for each in plan.reasons
             ],
         },

@@ -90,9 +90,8 @@ def _notifications(report: RunReport) -> list[dict[str, Any]]:
         for path, place, why in report.unread
     ]
     notifications += [
-        _notification("warning", f"not understood: {why}", file.path, place)
-        for file in report.files
-        for place, why in file.unknown
+        _notification("warning", f"not understood: {why}", path, place)
+        for path, place, why in report.unknown
     ]
     for each in held(report.staying):
         text = f"holds back {each.whose}: {each.text}"

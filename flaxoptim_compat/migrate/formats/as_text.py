@@ -19,7 +19,6 @@ from flaxoptim_compat.migrate.formats.sentences import (
     mark,
     number_of_findings,
     optimizers,
-    unknown_names,
     unread_files,
 )
 from flaxoptim_compat.migrate.program.source_text import Place
@@ -66,8 +65,8 @@ def as_text(report: RunReport, rules: Mapping[str, Rule], rewrite: str) -> Itera
     troubles = []
     if unread := unread_files(report):
         troubles.append(f"{counted(unread, 'file')} not read")
-    if unknown := unknown_names(report):
-        troubles.append(f"{counted(unknown, 'name')} not understood")
+    if report.unknown:
+        troubles.append(f"{counted(len(report.unknown), 'name')} not understood")
     if troubles:
         yield f"{', '.join(troubles)}: see the end.", ""
     if report.findings:
@@ -117,7 +116,7 @@ def _of_optax(report: RunReport, plan: MigrationPlan) -> Iterator[str]:
         yield f"{deals}, most for these reasons:"
         width = max(len(f"{each.number:,}") for each in plan.reasons)
         for each in plan.reasons:
-            text = f"{each.text} ({line_of(each.path, each.place)})"
+            text = f"{each.text} ({line_of(*each.first)})"
             yield from _folded(text, f"  {each.number:>{width},}  ")
     else:
         yield f"{deals}."

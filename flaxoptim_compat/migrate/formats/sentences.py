@@ -142,9 +142,10 @@ def run_lines(report: RunReport) -> Iterator[str]:
     inferred = [spot for each in reached for spot in each.inferred]
     if reached:
         seen = sum(each.seen for each in reached)
-        left = unknown_names(report)
-        places = counted(seen, "place")
-        yield f"{places} seen in the run, {len(inferred):,} inferred, {left:,} not understood."
+        yield (
+            f"{counted(seen, 'place')} seen in the run, {len(inferred):,} inferred,"
+            f" {len(report.unknown):,} not understood."
+        )
     if inferred:
         lines = dict.fromkeys(line_of(*each) for each in sorted(inferred))
         inferred_lines = [f"{line}: the run did not come here: inferred" for line in lines]
@@ -156,15 +157,10 @@ def run_lines(report: RunReport) -> Iterator[str]:
 
 def asides(report: RunReport) -> Iterator[list[str]]:
     """The lines, kind by kind, on names and files that are in no finding."""
+    yield [f"{place_of(path, place)}: not understood: {why}" for path, place, why in report.unknown]
     yield [
-        f"{place_of(each.path, place)}: not understood: {why}"
-        for each in report.files
-        for place, why in each.unknown
-    ]
-    yield [
-        f"{place_of(each.path, place)}: left by an earlier rewrite: {text}"
-        for each in report.files
-        for place, text in each.marks
+        f"{place_of(path, place)}: left by an earlier rewrite: {text}"
+        for path, place, text in report.marks
     ]
     yield [
         f"{place_of(path, place) if place else one_line(path)}: not read: {why}"
@@ -184,7 +180,7 @@ def counts(report: RunReport) -> Iterator[str]:
     unnamed = sum(not each.is_parsed and not each.unread for each in report.files)
     yield (
         f"{counted(parsed, 'file')} parsed, {unnamed:,} without names that are gone,"
-        f" {unread_files(report):,} not read, {counted(unknown_names(report), 'name')}"
+        f" {unread_files(report):,} not read, {counted(len(report.unknown), 'name')}"
         " not understood."
     )
 
@@ -201,8 +197,3 @@ def number_of_findings(report: RunReport) -> str:
 def unread_files(report: RunReport) -> int:
     """The number of files and folders that were not read, or only in part."""
     return sum(bool(each.unread) for each in report.files) + len(report.unreadable)
-
-
-def unknown_names(report: RunReport) -> int:
-    """The number of names that were not understood."""
-    return sum(len(each.unknown) for each in report.files)

@@ -99,7 +99,7 @@ class FileReport:
       old: the bytes of the file, if they are to change.
       new: the new bytes; None: the file does not change.
       done: the findings that the change deals with.
-      left: the findings that the change leaves.
+      left: the findings that stay; all of them if the file never changes.
       off_limits: why the file is never changed; "" if it may be.
       units: the optimizers whose first use is in the file.
     """
@@ -182,20 +182,26 @@ class RunReport:
         return bool(self.unread) or not (self.files or is_asked_for)
 
     @property
+    def unknown(self) -> list[tuple[Path, Place, str]]:
+        """The names that were not understood, and why."""
+        return [(file.path, *each) for file in self.files for each in file.unknown]
+
+    @property
+    def marks(self) -> list[tuple[Path, Place, str]]:
+        """The comments of an earlier rewrite, where no finding is now."""
+        return [(file.path, *each) for file in self.files for each in file.marks]
+
+    @property
     def left(self) -> list[ReportedFinding]:
         """The findings that stay as they are."""
-        return [
-            finding
-            for file in self.files
-            for finding in (file.findings if file.off_limits else file.left)
-        ]
+        return [finding for file in self.files for finding in file.left]
 
     @property
     def status(self) -> int:
         """The exit status of ``scan``: 2 if a file could not be read, 1 with findings, else 0."""
         if self.is_trouble:
             return 2
-        return 1 if any(each.findings or each.unknown or each.marks for each in self.files) else 0
+        return 1 if self.findings or self.unknown or self.marks else 0
 
 
 def place_of(path: Path, place: Place) -> str:
@@ -265,14 +271,12 @@ class Reason(NamedTuple):
     Args:
       number: how many places are left for the reason.
       text: the reason.
-      path: the file of the first such place.
-      place: the first such place.
+      first: the first such place.
     """
 
     number: int
     text: str
-    path: Path
-    place: Place
+    first: Spot
 
 
 class MigrationPlan(NamedTuple):
@@ -325,7 +329,7 @@ def migration_plan(report: RunReport) -> MigrationPlan:
 
 def _reasons(files: list[FileReport]) -> list[Reason]:
     counts: collections.Counter[str] = collections.Counter()
-    first: dict[str, tuple[FileReport, ReportedFinding]] = {}
+    first: dict[str, tuple[Spot, str]] = {}
     for file in files:
         for each in file.findings:
             text = file.off_limits or ("" if each.optax else each.reason or each.cause)
@@ -333,9 +337,6 @@ def _reasons(files: list[FileReport]) -> list[Reason]:
                 continue
             counts[text] += 1
             # The place that has the reason goes before places that stay because of it.
-            if text not in first or (each.reason and not first[text][1].reason):
-                first[text] = (file, each)
-    return [
-        Reason(number, text, first[text][0].path, first[text][1].place)
-        for text, number in counts.most_common(_REASONS)
-    ]
+            if text not in first or (each.reason and not first[text][1]):
+                first[text] = Spot(file.path, each.place), each.reason
+    return [Reason(number, text, first[text][0]) for text, number in counts.most_common(_REASONS)]

@@ -60,11 +60,11 @@ def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> N
     assert (plan.findings, plan.shim, plan.optax) == (9, 9, 4)
     assert plan.shim_leaves is None
     assert [each.name for each in plan.begin_with] == ["d.py", "c.py"]
-    assert [(each.number, each.text, each.path.name) for each in plan.reasons] == [
+    assert [(each.number, each.text, each.first.path.name) for each in plan.reasons] == [
         (3, why, "a.py"),
         (1, other, "b.py"),
     ]
-    assert plan.reasons[0].place == place(2)
+    assert plan.reasons[0].first.place == place(2)
 
 
 def test_files_that_are_left_alone_are_a_reason(tmp_path: Path) -> None:
