@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import FoundFile
@@ -139,17 +139,21 @@ def imported_names(
 def import_names(document: Document) -> Iterator[str]:
     """The names in the imports of a file that may be modules; relative ones begin with dots."""
     for node in document.imports:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from beginnings(alias.name)
-        else:
-            origin = "." * node.level + (node.module or "")
-            yield origin
-            for alias in node.names:
-                yield joined(origin, alias.name)
+        origin = "." * node.level + (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+        yield from modules_in(origin, (alias.name for alias in node.names))
 
 
-def beginnings(name: str) -> Iterator[str]:
-    """The packages that a module is in, and the module."""
-    parts = name.split(".")
-    return (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+def modules_in(origin: str, names: Iterable[str]) -> Iterator[str]:
+    """The names in one import that may be modules, with the packages that they are in.
+
+    Args:
+      origin: the text after ``from``; "" for a plain import.
+      names: the names after ``import``.
+    """
+    if origin:
+        yield origin
+        yield from (joined(origin, each) for each in names)
+        return
+    for name in names:
+        parts = name.split(".")
+        yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))

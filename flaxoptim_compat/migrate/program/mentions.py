@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import re
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names import of_python
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
-from flaxoptim_compat.migrate.program.imported_files import beginnings, joined
+from flaxoptim_compat.migrate.program.imported_files import modules_in
 
 _MODULES = ("flax", "jax", "jaxlib", "flaxoptim_compat")
 # Another file of the program may have imported flax.optim: these words are enough.
@@ -147,17 +145,9 @@ def imports_in(source: bytes) -> frozenset[str]:
     names: set[str] = set()
     for origin, inside, plain in _IMPORT.findall(source):
         firsts = _NAME.findall(_COMMENT.sub(b"", inside or plain))
-        names.update(_modules(origin.decode("latin-1"), firsts))
+        imported = (each.decode("latin-1") for each in firsts)
+        names.update(modules_in(origin.decode("latin-1"), imported))
     return frozenset(names)
-
-
-def _modules(origin: str, names: Iterable[bytes]) -> Iterator[str]:
-    inside = (each.decode("latin-1") for each in names)
-    if origin:
-        yield origin
-        yield from (joined(origin, each) for each in inside)
-    else:
-        yield from itertools.chain.from_iterable(map(beginnings, inside))
 
 
 @functools.cache
