@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import io
 import json
 import json.scanner
 import re
@@ -93,7 +94,6 @@ _MAGIC = re.compile(
     r"|([ \t]*)[%\w.*\[\]]+\?\??[ \t]*;?[ \t]*"
 )
 _FOREIGN_NAME = re.compile(r"\bflax\.optim\b|\bfrom\s+flax\s+import\b.*\boptim\b")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BOUNDARY = re.compile(r"^# flaxoptim-compat: cell (\d+)\n", re.MULTILINE)
 
 
@@ -269,7 +269,6 @@ class Notebook:
         opening = self._json[self._json.rindex("[", 0, first.start) + 1 : first.start]
         between = self._json[first.end : second[0].start] if second else f",{opening}"
         old = {str(each): self._json[each.start : each.end] for each in cell.strings}
-        lines = _LINE.findall(source)
         return between.join(
-            old.get(line) or json.dumps(line, ensure_ascii=is_ascii) for line in lines
+            old.get(line) or json.dumps(line, ensure_ascii=is_ascii) for line in io.StringIO(source)
         )
