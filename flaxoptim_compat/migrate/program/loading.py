@@ -81,7 +81,7 @@ class FoundFiles:
                 # A script may have no suffix.
                 self.unreadable.append((path, f"the name ends in none of {', '.join(SUFFIXES)}"))
             elif os.path.isfile(path):
-                self._add_unless_excluded(path, os.path.islink(path))
+                self._add(path, os.path.islink(path))
             else:
                 self.unreadable.append((path, _why_no_file(path)))
 
@@ -103,7 +103,7 @@ class FoundFiles:
             elif entry.is_symlink():
                 self._link(path, top)
             elif entry.name.endswith(SUFFIXES) and entry.is_file():
-                self._add_unless_excluded(path, is_link=False)
+                self._add(path, is_link=False)
 
     def _enter(self, folder: Path, top: Path) -> None:
         if folder.name.startswith("."):
@@ -123,14 +123,11 @@ class FoundFiles:
         if not is_inside and (path.name.endswith(SUFFIXES) or os.path.isdir(target)):
             self.left_out.append((path, f"a link to {target}"))
 
-    def _add_unless_excluded(self, path: Path, is_link: bool) -> None:
+    def _add(self, path: Path, is_link: bool) -> None:
         # The settings count for a named file too, since pre-commit names all files.
         if self._is_excluded(path):
             self.left_out.append((path, EXCLUDED))
-        else:
-            self._add(path, is_link)
-
-    def _add(self, path: Path, is_link: bool) -> None:
+            return
         real = os.path.realpath(path.parent if not is_link else path)
         key = real if is_link else os.path.join(real, path.name)
         if key in self._seen:
