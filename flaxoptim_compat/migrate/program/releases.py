@@ -34,21 +34,14 @@ FORMS: Final = {
     "jax.errors:JaxprTypeError": FirstRelease("jax", "0.10.1"),
     "jax.extend.backend:get_backend": FirstRelease("jax", "0.4.33"),
     "jax.extend.backend:get_compile_options": FirstRelease("jax", "0.7.0"),
-    "jax.extend.core:AbstractToken": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:DropVar": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:Effect": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:Effects": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:check_jaxpr": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:concrete_or_error": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:find_top_trace": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:jaxprs_in_params": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:mapped_aval": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:new_jaxpr_eqn": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:no_effects": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:primal_dtype_to_tangent_dtype": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:subjaxprs": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:unmapped_aval": FirstRelease("jax", "0.10.0"),
-    "jax.extend.core:valid_jaxtype": FirstRelease("jax", "0.10.0"),
+    **{
+        f"jax.extend.core:{name}": FirstRelease("jax", "0.10.0")
+        for name in (
+            *("AbstractToken", "DropVar", "Effect", "Effects", "check_jaxpr", "concrete_or_error"),
+            *("find_top_trace", "jaxprs_in_params", "mapped_aval", "new_jaxpr_eqn", "no_effects"),
+            *("primal_dtype_to_tangent_dtype", "subjaxprs", "unmapped_aval", "valid_jaxtype"),
+        )
+    },
     "jax.ffi:abstract_token": FirstRelease("jax", "0.11.0"),
     "jax.lax:FftType": FirstRelease("jax", "0.4.35"),
     # The modules of the first two are attributes of numpy before, from which nothing is imported.
