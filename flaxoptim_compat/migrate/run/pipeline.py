@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
+from flaxoptim_compat.migrate.run import garbage
 from flaxoptim_compat.migrate.run.analysis import FileFindings, Task, analyse
 from flaxoptim_compat.migrate.run.examination import (
     deep_recursion,
@@ -17,7 +19,6 @@ from flaxoptim_compat.migrate.run.examination import (
     report_of,
     unread,
 )
-from flaxoptim_compat.migrate.run.garbage import Collector
 from flaxoptim_compat.migrate.run.reports import FileReport, RunReport, unit_reports
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.observation.places import digest
@@ -36,8 +37,8 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
       progress: is told how many files are done, of how many, and what is read next.
     """
     files = FoundFiles(paths, task.settings.is_excluded)
-    with deep_recursion(), Collector() as collector:
-        program = _Program(files.files, task, progress, collector)
+    with deep_recursion(), garbage.only_when_asked():
+        program = _Program(files.files, task, progress)
         reports = program.reports()
     places = (files.left_out, files.unreadable, files.unfinished)
     return RunReport(reports, *places, program.imported())
@@ -46,13 +47,12 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
 class _Program:
     """The files of a program, and what is known of them by now."""
 
-    def __init__(
-        self, files: Sequence[FoundFile], task: Task, progress: Progress, collector: Collector
-    ) -> None:
+    def __init__(self, files: Sequence[FoundFile], task: Task, progress: Progress) -> None:
         self._files = files
         self._task = task
         self._progress = progress
-        self._collector = collector
+        # The bytes of source whose analysis may have left garbage.
+        self._analysed_bytes = 0
         self._sizes: dict[int, int] = {}
         self._examined: list[ProgramFile] = []
         self._waiting = Waiting()
@@ -114,7 +114,11 @@ class _Program:
             self._reports[number] = result
 
     def _analyse(self, group: Sequence[int]) -> None:
-        self._collector.make_room(sum(self._sizes.get(number, 0) for number in group))
+        size = sum(self._sizes.get(number, 0) for number in group)
+        if self._analysed_bytes + size > garbage.MOST_ANALYSED:
+            gc.collect()
+            self._analysed_bytes = 0
+        self._analysed_bytes += size
         loaded = {number: each for number in group if (each := self._loaded(number))}
         reports = self._together(loaded)
         units = (unit for report in reports.values() for unit in report.units)
