@@ -281,12 +281,15 @@ def check_rewritten(loaded: Loaded, source: bytes) -> None:
     """Raise unless the new bytes of a file can be read again.
 
     Raises:
-      Unreadable: they cannot.
+      ValueError: they cannot, by a mistake of the rules.
     """
-    if isinstance(loaded.origin, Notebook) or loaded.document.is_gin:
-        load(loaded.file, source)
-    else:
-        decode(source)
+    try:
+        if isinstance(loaded.origin, Notebook) or loaded.document.is_gin:
+            load(loaded.file, source)
+        else:
+            decode(source)
+    except Unreadable as error:
+        raise ValueError(f"the result cannot be read, {error}") from error
 
 
 def _why_not_written(file: FoundFile, source: bytes) -> str:

@@ -84,8 +84,6 @@ def report_of(loaded: Loaded, analysed: FileFindings, task: Task) -> FileReport:
             report.left = [_reported(loaded, each) for each in result.left]
         except Unwritable as error:
             report.off_limits = str(error)
-        except Unreadable as error:
-            report.unread.append((None, f"the result of rewrite is no Python, {error}"))
     return report
 
 
