@@ -87,7 +87,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     uses = read(folder) if target == "optax" and folder.is_dir() else None
     # Asked for without importing it, which takes seconds.
     has_tensorflow = importlib.util.find_spec("tensorflow") is not None
-    return Task(target, known, chosen, accept_changes, wanted, uses, has_tensorflow)
+    return Task(target, chosen, accept_changes, wanted, uses, has_tensorflow)
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> RunReport:

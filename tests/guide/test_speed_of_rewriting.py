@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.analysis import Task
 from flaxoptim_compat.migrate.run.pipeline import run
 from flaxoptim_compat.migrate.run.reports import migration_plan
-from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from tests.benchmarks import rewriting
 from tests.benchmarks.repositories import write_repository
 
@@ -40,9 +38,7 @@ def test_a_repository_is_one_that_rewrite_understands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_repository(tmp_path, 10)
-    found = run(
-        [Path("project")], Task("", tuple(rule_modules()), ProjectSettings()), lambda *_: None
-    )
+    found = run([Path("project")], Task(), lambda *_: None)
     plan = migration_plan(found)
     assert not found.unread and plan.findings == plan.shim > 20
     assert plan.optax > plan.findings / 2, plan

@@ -29,7 +29,6 @@ class Task(NamedTuple):
 
     Args:
       target: ``shim`` or ``optax``; "" if nothing is to be rewritten.
-      codes: the codes of all rules.
       settings: the settings that say which rules count where.
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
@@ -39,7 +38,6 @@ class Task(NamedTuple):
     """
 
     target: str = ""
-    codes: tuple[str, ...] = ()
     settings: ProjectSettings = ProjectSettings()
     accept_changes: bool = False
     releases: Releases = NEWEST

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_re
 from flaxoptim_compat.migrate.program.mentions import imports_in, mentions_in, mentions_in_gin
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
+from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.analysis import FileFindings, Task
 from flaxoptim_compat.migrate.run.reports import FileReport, ReportedFinding
 from flaxoptim_compat.migrate.run.rewriting import rewritten
@@ -55,10 +56,11 @@ def examine(file: FoundFile, source: bytes) -> tuple[ProgramFile, Loaded | FileR
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     """The codes that are not to be reported in a file, in single lines or in all of it."""
-    everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
+    codes = rule_modules().keys()
+    everywhere = task.settings.ignored_in(loaded.file.path, codes)
     if task.target and loaded.off_limits:
         # An optimizer that is used in a file that stays must stay too.
-        everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
+        everywhere |= {code for code in codes if code.startswith(OF_OPTIMIZERS)}
     if task.has_tensorflow:
         everywhere |= {TENSORFLOW_IS_MISSING}
     return Ignored(ignored_lines(loaded.document.text), everywhere)

@@ -19,10 +19,8 @@ from flaxoptim_compat.migrate.names import walk
 from flaxoptim_compat.migrate.optimizers import reading
 from flaxoptim_compat.migrate.program import loading
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run import pipeline
 from flaxoptim_compat.migrate.run.analysis import Task
-from flaxoptim_compat.migrate.run.settings import ProjectSettings
 from tests.support.places import DATA
 
 COMMANDS = {
@@ -176,7 +174,7 @@ def test_progress_says_which_files_are_read_together(tmp_path: Path) -> None:
     (tmp_path / "made.py").write_text("from flax import optim\nadam = optim.Adam(0.1)\n")
     (tmp_path / "used.py").write_text("import made\nmade.adam.create({})\n")
     told: list[str] = []
-    task = Task("", tuple(rule_modules()), ProjectSettings())
+    task = Task()
     pipeline.run([tmp_path], task, lambda done, of, text: told.append(text))
     names = [each.removeprefix(f"{tmp_path}/") for each in told]
     assert names[:3] == ["alone.py", "made.py", "used.py"]
