@@ -118,24 +118,6 @@ def imported_files(documents: Sequence[Document]) -> Mapping[Document, Mapping[s
     }
 
 
-def imported_names(
-    imported: Mapping[Document, Mapping[str, Document]],
-) -> dict[Document, set[str]]:
-    """For each file the names that other files import from it.
-
-    Args:
-      imported: for each file the files that it imports.
-    """
-    names: dict[Document, set[str]] = {each: set() for each in imported}
-    for document, modules in imported.items():
-        for node in document.imports:
-            if isinstance(node, ast.ImportFrom):
-                module = modules.get("." * node.level + (node.module or ""))
-                if module is not None:
-                    names[module].update(alias.name for alias in node.names)
-    return names
-
-
 def import_names(document: Document) -> Iterator[str]:
     """The names in the imports of a file that may be modules; relative ones begin with dots."""
     for node in document.imports:

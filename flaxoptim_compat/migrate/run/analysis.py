@@ -9,13 +9,14 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding, settled
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.import_statements import imports_of
 from flaxoptim_compat.migrate.names.meanings import exporters
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.checkpoints import conversions
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import imported_files, imported_names
+from flaxoptim_compat.migrate.program.imported_files import imported_files
 from flaxoptim_compat.migrate.program.noqa import NOTHING_IGNORED, Ignored
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import recognisers, rule_modules
@@ -122,15 +123,20 @@ def analyse(
 
 def _needed_elsewhere(
     imported: Mapping[Document, Mapping[str, Document]], read: Iterable[Names]
-) -> dict[Document, frozenset[str]]:
+) -> dict[Document, set[str]]:
     """For each file the names that other files import from it, or read as its attributes."""
-    needed = imported_names(imported)
+    needed: dict[Document, set[str]] = {each: set() for each in imported}
+    for document, modules in imported.items():
+        for statement in document.imports:
+            for each in imports_of(statement):
+                if each.module in modules:
+                    needed[modules[each.module]].add(each.name)
     by_module = {each.module: each for each in imported if each.module}
     for names in read:
         for module, name in names.taken_from():
             if module in by_module:
                 needed[by_module[module]].add(name)
-    return {document: frozenset(names) for document, names in needed.items()}
+    return needed
 
 
 def _findings(reading: Reading, needed: Collection[str], target: str) -> FileFindings:
