@@ -25,17 +25,17 @@ _RECURSION = 10_000
 TENSORFLOW_IS_MISSING = "FOC160"
 
 
-def examine(file: FoundFile, source: bytes) -> tuple[ProgramFile, Loaded | FileReport]:
+def examine(file: FoundFile) -> tuple[ProgramFile, Loaded | FileReport]:
     """A file with the names that connect it to others, parsed only if it may name what is gone.
 
     Args:
       file: the file.
-      source: the content of the file.
 
     Returns:
       Also the parsed file, or the report on a file that need not or cannot be parsed.
     """
     try:
+        source = file.path.read_bytes()
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
                 return ProgramFile(file), FileReport(file)

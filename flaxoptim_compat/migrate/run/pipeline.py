@@ -53,7 +53,6 @@ class _Program:
         self._progress = progress
         # The bytes of source whose analysis may have left garbage.
         self._analysed_bytes = 0
-        self._sizes: dict[int, int] = {}
         self._examined: list[ProgramFile] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
@@ -65,7 +64,12 @@ class _Program:
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
-            self._examine(number, file)
+            program_file, result = examine(file)
+            self._examined.append(program_file)
+            if isinstance(result, Loaded):
+                self._waiting.keep(number, result)
+            else:
+                self._reports[number] = result
         if any(each.partition(".")[0] == "tensorflow" for each in self.imported()):
             self._task = self._task._replace(has_tensorflow=True)
         links = Links(self._examined)
@@ -98,28 +102,13 @@ class _Program:
         others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
         self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
 
-    def _examine(self, number: int, file: FoundFile) -> None:
-        result: Loaded | FileReport
-        try:
-            source = file.path.read_bytes()
-        except OSError as error:
-            program_file, result = ProgramFile(file), unread(file, error)
-        else:
-            self._sizes[number] = len(source)
-            program_file, result = examine(file, source)
-        self._examined.append(program_file)
-        if isinstance(result, Loaded):
-            self._waiting.keep(number, result)
-        else:
-            self._reports[number] = result
-
     def _analyse(self, group: Sequence[int]) -> None:
-        size = sum(self._sizes.get(number, 0) for number in group)
+        loaded = {number: each for number in group if (each := self._loaded(number))}
+        size = sum(len(each.source) for each in loaded.values())
         if self._analysed_bytes + size > garbage.MOST_ANALYSED:
             gc.collect()
             self._analysed_bytes = 0
         self._analysed_bytes += size
-        loaded = {number: each for number in group if (each := self._loaded(number))}
         reports = self._together(loaded)
         units = (unit for report in reports.values() for unit in report.units)
         self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
@@ -148,8 +137,7 @@ class _Program:
         if loaded is None:
             file = self._files[number]
             try:
-                source = file.path.read_bytes()
-                loaded = load(file, source)
+                loaded = load(file, file.path.read_bytes())
             except Exception as error:
                 self._reports[number] = unread(file, error)
         return loaded
