@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Container, Iterator
+from pathlib import Path
 
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.marks import marks_in
@@ -38,12 +39,12 @@ def examine(file: FoundFile) -> tuple[ProgramFile, Loaded | FileReport]:
         source = file.path.read_bytes()
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
-                return ProgramFile(file), FileReport(file)
+                return ProgramFile(file), FileReport(file.path)
             return ProgramFile(file, is_parsed=True), load(file, source)
         mentions = mentions_in(source)
         # A null byte may be half of a letter in UTF-16.
         if not mentions.old and b"\0" not in source:
-            return ProgramFile(file, mentions, imports_in(source)), FileReport(file)
+            return ProgramFile(file, mentions, imports_in(source)), FileReport(file.path)
         loaded = load(file, source)
         imports = frozenset(import_names(loaded.document))
         may_name = mentions.optim or mentions.optimizers
@@ -51,7 +52,7 @@ def examine(file: FoundFile) -> tuple[ProgramFile, Loaded | FileReport]:
         mentions = mentions._replace(optimizers=mentions.optimizers or names_flax_optim)
         return ProgramFile(file, mentions, imports, True, names_flax_optim), loaded
     except Exception as error:
-        return ProgramFile(file), unread(file, error)
+        return ProgramFile(file), unread(file.path, error)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
@@ -68,7 +69,7 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
 
 def report_of(loaded: Loaded, analysed: FileFindings, task: Task) -> FileReport:
     """The report on a file, with its new bytes if it is to be rewritten."""
-    report = FileReport(loaded.file, is_parsed=True, off_limits=loaded.off_limits)
+    report = FileReport(loaded.file.path, is_parsed=True, off_limits=loaded.off_limits)
     report.unread += loaded.broken
     report.findings = [_reported(loaded, each) for each in analysed.findings]
     report.unknown += loaded.unknown
@@ -89,13 +90,13 @@ def report_of(loaded: Loaded, analysed: FileFindings, task: Task) -> FileReport:
     return report
 
 
-def unread(file: FoundFile, error: Exception) -> FileReport:
+def unread(path: Path, error: Exception) -> FileReport:
     """The report on a file that could not be read."""
     if isinstance(error, OSError | Unreadable):
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
     else:
         why = mistake(error)
-    return FileReport(file, unread=[(None, why)])
+    return FileReport(path, unread=[(None, why)])
 
 
 def mistake(error: Exception) -> str:

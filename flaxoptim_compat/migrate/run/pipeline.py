@@ -139,7 +139,7 @@ class _Program:
             try:
                 loaded = load(file, file.path.read_bytes())
             except Exception as error:
-                self._reports[number] = unread(file, error)
+                self._reports[number] = unread(file.path, error)
         return loaded
 
     def _analysed(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
@@ -155,7 +155,7 @@ class _Program:
                 report = reports[number] = report_of(each, findings, self._task)
                 report.units += unit_reports(findings.units, by_document, evidence is not None)
             except Exception as error:
-                reports[number] = unread(each.file, error)
+                reports[number] = unread(each.file.path, error)
                 reports[number].off_limits = mistake(error)
         return reports
 
@@ -211,7 +211,7 @@ class _Program:
             (findings,) = self._findings({number: loaded}, (), self._task)
             report = report_of(loaded, findings, self._task)
         except Exception:
-            report = FileReport(loaded.file)
+            report = FileReport(loaded.file.path)
         report.unread.append((None, mistake(error)))
         return report
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.loading import EXCLUDED, FoundFile, Loaded
+from flaxoptim_compat.migrate.program.loading import EXCLUDED, Loaded
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.printable import one_line
@@ -90,7 +90,7 @@ class FileReport:
     """The report on one file.
 
     Args:
-      file: the file.
+      path: the file, as it is shown.
       is_parsed: whether the file was parsed; a file that names nothing that is gone need not be.
       unread: the parts that could not be read, and why; without a place: the whole file.
       findings: the findings, in the order of their places.
@@ -104,7 +104,7 @@ class FileReport:
       units: the optimizers whose first use is in the file.
     """
 
-    file: FoundFile
+    path: Path
     is_parsed: bool = False
     unread: list[tuple[Place | None, str]] = dataclasses.field(default_factory=list)
     findings: list[ReportedFinding] = dataclasses.field(default_factory=list)
@@ -116,11 +116,6 @@ class FileReport:
     left: list[ReportedFinding] = dataclasses.field(default_factory=list)
     off_limits: str = ""
     units: list[UnitReport] = dataclasses.field(default_factory=list)
-
-    @property
-    def path(self) -> Path:
-        """The file, as it is shown."""
-        return self.file.path
 
 
 @dataclasses.dataclass

@@ -18,7 +18,6 @@ from flaxoptim_compat.migrate.run.reports import (
     UnitReport,
     migration_plan,
 )
-from tests.support.found_files import found
 from tests.support.rewriting_folders import MAP, Scan
 from tests.support.terminal import on_a_terminal
 
@@ -34,11 +33,9 @@ def noted(line: int, optax: bool = True, reason: str = "", cause: str = "") -> R
 
 
 def reported(folder: Path, **files: list[ReportedFinding]) -> RunReport:
-    reports = []
-    for name, findings in files.items():
-        path = folder / f"{name}.py"
-        path.touch()
-        reports.append(FileReport(found(path).files[0], findings=findings))
+    reports = [
+        FileReport(folder / f"{name}.py", findings=findings) for name, findings in files.items()
+    ]
     return RunReport(reports, [], [], [])
 
 
