@@ -49,8 +49,7 @@ def as_json(report: RunReport) -> str:
                 "optax": each.optax,
                 "reason": each.reason,
             }
-            for file in report.files
-            for each in file.findings
+            for file, each in report.found
         ],
         "not_understood": [
             {**_place(path, place), "why": why} for path, place, why in report.unknown

@@ -47,8 +47,7 @@ def as_sarif(report: RunReport, rules: Mapping[str, Rule]) -> str:
         ],
         "results": [
             {**_result(file.path, each), "ruleIndex": order[each.code]}
-            for file in report.files
-            for each in file.findings
+            for file, each in report.found
         ],
     }
     if report.becoming or report.staying:

@@ -78,9 +78,8 @@ def _findings(report: RunReport, rules: Mapping[str, Rule], rewrite: str) -> Ite
     plan = migration_plan(report)
     has_names = any(
         each.shim and "shim" in rules[each.code].targets
-        for file in report.files
+        for file, each in report.found
         if not file.off_limits
-        for each in file.findings
     )
     yield "", ""
     yield from _plain(_of_shim(plan) if has_names else [_NO_NAMES])
@@ -291,10 +290,9 @@ def as_concise(report: RunReport) -> Iterator[str]:
 
     All lines but the last ones, which count, begin with a place.
     """
-    for file in report.files:
-        for each in file.findings:
-            place = place_of(file.path, each.place)
-            yield f"{place}: {each.code} {mark(each)} {each.what}: {each.instead}"
+    for file, each in report.found:
+        place = place_of(file.path, each.place)
+        yield f"{place}: {each.code} {mark(each)} {each.what}: {each.instead}"
     for lines in asides(report):
         yield from lines
     yield from optimizers(report, most=None)
@@ -324,14 +322,10 @@ def as_statistics(report: RunReport, rules: Mapping[str, Rule]) -> Iterator[str]
 
 def _kinds(report: RunReport, rules: Mapping[str, Rule]) -> list[str]:
     """A table of the rules, most frequent first: the number of findings, and how many are done."""
-    number_of: collections.Counter[str] = collections.Counter()
-    shim: collections.Counter[str] = collections.Counter()
-    optax: collections.Counter[str] = collections.Counter()
-    for file in report.files:
-        for each in file.findings:
-            number_of[each.code] += 1
-            shim[each.code] += each.shim
-            optax[each.code] += each.optax
+    findings = [each for _, each in report.found]
+    number_of = collections.Counter(each.code for each in findings)
+    shim = collections.Counter(each.code for each in findings if each.shim)
+    optax = collections.Counter(each.code for each in findings if each.optax)
     rows = [
         (f"{number:,}", code, rules[code].name, f"{shim[code]:,}", f"{optax[code]:,}")
         for code, number in sorted(number_of.items(), key=lambda item: (-item[1], item[0]))

@@ -137,6 +137,11 @@ class RunReport:
     imported: frozenset[str] = frozenset()
 
     @property
+    def found(self) -> list[tuple[FileReport, ReportedFinding]]:
+        """The findings, each behind the report on its file."""
+        return [(file, each) for file in self.files for each in file.findings]
+
+    @property
     def findings(self) -> int:
         """The number of findings."""
         return sum(len(each.findings) for each in self.files)
@@ -300,38 +305,36 @@ def migration_plan(report: RunReport) -> MigrationPlan:
     Args:
       report: the report of a scan.
     """
-    files = [each for each in report.files if each.findings]
-    open_files = [each for each in files if not each.off_limits]
-    easy = [file for file in open_files if all(each.optax for each in file.findings)]
+    easy = [
+        file
+        for file in report.files
+        if file.findings and not file.off_limits and all(each.optax for each in file.findings)
+    ]
     easy.sort(key=lambda each: (-len(each.findings), each.path))
+    shim_leaves = (
+        Spot(file.path, each.place)
+        for file, each in report.found
+        if file.off_limits or not each.shim
+    )
     return MigrationPlan(
         findings=report.findings,
-        shim=sum(each.shim for file in open_files for each in file.findings),
-        shim_leaves=next(
-            (
-                Spot(file.path, each.place)
-                for file in files
-                for each in file.findings
-                if file.off_limits or not each.shim
-            ),
-            None,
-        ),
-        optax=sum(each.optax for file in open_files for each in file.findings),
+        shim=sum(each.shim for file, each in report.found if not file.off_limits),
+        shim_leaves=next(shim_leaves, None),
+        optax=sum(each.optax for file, each in report.found if not file.off_limits),
         begin_with=[each.path for each in easy],
-        reasons=_reasons(files),
+        reasons=_reasons(report),
     )
 
 
-def _reasons(files: list[FileReport]) -> list[Reason]:
+def _reasons(report: RunReport) -> list[Reason]:
     counts: collections.Counter[str] = collections.Counter()
     first: dict[str, tuple[Spot, str]] = {}
-    for file in files:
-        for each in file.findings:
-            text = file.off_limits or ("" if each.optax else each.reason or each.cause)
-            if not text:
-                continue
-            counts[text] += 1
-            # The place that has the reason goes before places that stay because of it.
-            if text not in first or (each.reason and not first[text][1]):
-                first[text] = Spot(file.path, each.place), each.reason
+    for file, each in report.found:
+        text = file.off_limits or ("" if each.optax else each.reason or each.cause)
+        if not text:
+            continue
+        counts[text] += 1
+        # The place that has the reason goes before places that stay because of it.
+        if text not in first or (each.reason and not first[text][1]):
+            first[text] = Spot(file.path, each.place), each.reason
     return [Reason(number, text, first[text][0]) for text, number in counts.most_common(_REASONS)]
