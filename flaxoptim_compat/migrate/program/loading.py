@@ -17,7 +17,7 @@ from flaxoptim_compat.atomic import unfinished
 from flaxoptim_compat.catalogue import MODULES
 from flaxoptim_compat.migrate.program.document import TOO_DEEP, Document, Unparsable, parse
 from flaxoptim_compat.migrate.program.notebooks import Notebook
-from flaxoptim_compat.migrate.program.source_text import Place, PythonFile, Unreadable, decode
+from flaxoptim_compat.migrate.program.source_text import PythonFile, Unreadable, decode
 
 SUFFIXES = (".py", ".pyi", ".ipynb", ".gin")
 # Folders of installed or built code. A virtual environment is recognised by its pyvenv.cfg.
@@ -233,8 +233,6 @@ class Loaded:
       document: the Python of the file.
       origin: the way between the bytes and the Python.
       off_limits: why ``rewrite`` leaves the file alone; "" if it does not.
-      broken: the cells of a notebook that are no Python, and why.
-      unknown: the cells of other languages that name flax.optim.
     """
 
     file: FoundFile
@@ -242,8 +240,6 @@ class Loaded:
     document: Document
     origin: PythonFile | Notebook
     off_limits: str
-    broken: list[tuple[Place, str]]
-    unknown: list[tuple[Place, str]]
 
 
 def load(file: FoundFile, source: bytes) -> Loaded:
@@ -252,29 +248,18 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     Raises:
       Unreadable: the file is none of these; the message says why.
     """
-    origin: PythonFile | Notebook
-    magics: dict[int, str] = {}
-    if file.path.suffix == ".ipynb":
-        origin = notebook = Notebook(source)
-        text, off_limits, broken, unknown = notebook.text, "", notebook.broken, notebook.unknown
-        magics = notebook.magics
-    else:
-        origin = python = decode(source)
-        text, broken, unknown = python.text, [], []
-        off_limits = (
-            "" if python.encoding == "utf-8" else f"the file is in {python.encoding}, not in UTF-8"
-        )
+    is_notebook = file.path.suffix == ".ipynb"
+    origin = Notebook(source) if is_notebook else decode(source)
     try:
-        tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
+        tree = parse_gin(origin.text) if file.path.suffix == ".gin" else parse(origin.text)
     except Unparsable as error:
         raise Unreadable(str(error)) from error
-    document = Document(file.path, text, tree, file.module, file.is_package, magics)
+    magics = origin.magics if isinstance(origin, Notebook) else {}
+    document = Document(file.path, origin.text, tree, file.module, file.is_package, magics)
     if document.is_too_deep:
         raise Unreadable(TOO_DEEP)
-    off_limits = file.off_limits or off_limits or _why_not_written(file, source)
-    if broken:
-        off_limits = off_limits or "a cell of the notebook is no Python"
-    return Loaded(file, source, document, origin, off_limits, broken, unknown)
+    off_limits = file.off_limits or _why_not_written(file, source, origin)
+    return Loaded(file, source, document, origin, off_limits)
 
 
 def check_rewritten(loaded: Loaded, source: bytes) -> None:
@@ -292,9 +277,14 @@ def check_rewritten(loaded: Loaded, source: bytes) -> None:
         raise ValueError(f"the result cannot be read, {error}") from error
 
 
-def _why_not_written(file: FoundFile, source: bytes) -> str:
+def _why_not_written(file: FoundFile, source: bytes, origin: PythonFile | Notebook) -> str:
     head = b"\n".join(source.split(b"\n", 10)[:10])
-    if file.path.suffix != ".ipynb" and _GENERATED.search(head):
+    if isinstance(origin, Notebook):
+        if origin.broken:
+            return "a cell of the notebook is no Python"
+    elif origin.encoding != "utf-8":
+        return f"the file is in {origin.encoding}, not in UTF-8"
+    elif _GENERATED.search(head):
         return "the file is generated, as its first lines say"
     return "the file is read-only" if is_read_only(file.path) else ""
 

@@ -200,7 +200,9 @@ class Notebook:
             raise Unreadable(f"byte {source[error.start]:#04x} is not UTF-8") from error
         self._json = text.removeprefix("\ufeff")
         self._mark = text[: len(text) - len(self._json)]
+        # The cells that are no Python, and why.
         self.broken: list[tuple[Place, str]] = []
+        # The places in cells of other languages that name flax.optim, and what they are.
         self.unknown: list[tuple[Place, str]] = []
         # The magics that are masked, by the numbers of their lines in the text.
         self.magics: dict[int, str] = {}

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.program.linking import ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_rewritten, load
 from flaxoptim_compat.migrate.program.mentions import imports_in, mentions_in, mentions_in_gin
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
+from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.analysis import FileFindings, Task
@@ -70,9 +71,10 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
 def report_of(loaded: Loaded, analysed: FileFindings, task: Task) -> FileReport:
     """The report on a file, with its new bytes if it is to be rewritten."""
     report = FileReport(loaded.file.path, is_parsed=True, off_limits=loaded.off_limits)
-    report.unread += loaded.broken
     report.findings = [_reported(loaded, each) for each in analysed.findings]
-    report.unknown += loaded.unknown
+    if isinstance(loaded.origin, Notebook):
+        report.unread += loaded.origin.broken
+        report.unknown += loaded.origin.unknown
     report.unknown += [(_place(loaded, at, at), why) for at, why in analysed.unknown]
     report.marks = list(_marks(loaded, {each.code for each in analysed.findings}))
     report.left = report.findings
