@@ -6,7 +6,6 @@ import collections
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from flaxoptim_compat.columns import in_columns
 from flaxoptim_compat.migrate.formats.sentences import (
@@ -209,48 +208,32 @@ def _entries(file: FileReport, room: int) -> Iterator[str]:
       room: about so many lines are shown.
     """
     entries = list(_together(file.findings))
-    starts = in_columns([(f"  {_lines(each.places)}", each.code, each.mark) for each in entries])
+    starts = in_columns([columns for columns, _, _ in entries])
     width = max(map(len, starts))
     left = len(file.findings)
-    for start, entry in zip(starts, entries, strict=True):
+    for start, (_, text, number) in zip(starts, entries, strict=True):
         if room <= 0:
             yield f"  and {left:,} more, which --format concise lists"
             return
-        lines = list(_folded(entry.text, f"{start:<{width}}  "))
+        lines = list(_folded(text, f"{start:<{width}}  "))
         yield from lines
         room -= len(lines)
-        left -= len(entry.places)
+        left -= number
 
 
-class _AlikeFindings(NamedTuple):
-    """Findings of a file that are shown in one entry.
-
-    Args:
-      code: their rule.
-      mark: the sign of the ``rewrite`` that deals with them.
-      text: their text; if their texts differ, the first one.
-      places: their places.
-    """
-
-    code: str
-    mark: str
-    text: str
-    places: list[Place]
-
-
-def _together(findings: Iterable[ReportedFinding]) -> Iterator[_AlikeFindings]:
+def _together(findings: Iterable[ReportedFinding]) -> Iterator[tuple[tuple[str, ...], str, int]]:
+    """The entries: what stands before the text, the text, and the number of findings."""
     alike: dict[tuple[str, str], dict[str, list[Place]]] = {}
     for each in findings:
         texts = alike.setdefault((each.code, mark(each)), {})
         texts.setdefault(f"{each.what}: {each.instead}", []).append(each.place)
-    for (code, sign), texts in alike.items():
-        if len(texts) <= _TEXTS:
-            yield from (_AlikeFindings(code, sign, text, places) for text, places in texts.items())
-        else:
+    for key, texts in alike.items():
+        if len(texts) > _TEXTS:
             places = [place for several in texts.values() for place in several]
             places.sort(key=lambda each: (each.file_line, each.column))
-            text = f"{next(iter(texts))}, and {len(texts) - 1:,} others like it"
-            yield _AlikeFindings(code, sign, text, places)
+            texts = {f"{next(iter(texts))}, and {len(texts) - 1:,} others like it": places}
+        for text, places in texts.items():
+            yield (f"  {_lines(places)}", *key), text, len(places)
 
 
 def _lines(places: Sequence[Place]) -> str:
