@@ -209,19 +209,16 @@ class ImportPlan:
 
     def _is_bound_elsewhere(self, imported: _Imported) -> bool:
         """True if another import certainly binds the same name in the same scope as well."""
-        is_before = True
-        for each in self._imported.values():
-            if each is imported:
-                is_before = False
-            elif (
-                (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
-                and not self._is_conditional(each)
-                and not surface.is_of_flax_optim(each.name)
-                # If several go, as submodules of jax may, the first becomes `import jax`.
-                and (is_before or each.alias not in self._moved)
-            ):
-                return True
-        return False
+        others = list(self._imported.values())
+        before = others.index(imported)
+        # If several go, as submodules of jax may, the first becomes `import jax`.
+        stay = [each for each in others[before + 1 :] if each.alias not in self._moved]
+        return any(
+            (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
+            and not self._is_conditional(each)
+            and not surface.is_of_flax_optim(each.name)
+            for each in others[:before] + stay
+        )
 
     def _free(self, name: str, module: str) -> str:
         taken = self._names.taken | {each.bound for each in self._new.values()}
