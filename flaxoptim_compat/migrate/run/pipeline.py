@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
-from flaxoptim_compat.migrate.run import garbage
 from flaxoptim_compat.migrate.run.analysis import FileFindings, Task, analyse
 from flaxoptim_compat.migrate.run.examination import (
     deep_recursion,
@@ -25,6 +25,9 @@ from flaxoptim_compat.observation.places import digest
 
 Progress = Callable[[int, int, str], None]
 
+# So many bytes of source are analysed before the garbage of their analysis is collected.
+_MOST_ANALYSED = 6_000_000
+
 
 def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
     """Find the code to rewrite in files and folders, and work out the rewritten files.
@@ -37,11 +40,26 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
       progress: is told how many files are done, of how many, and what is read next.
     """
     files = FoundFiles(paths, task.settings.is_excluded)
-    with deep_recursion(), garbage.only_when_asked():
+    with deep_recursion(), _no_collection():
         program = _Program(files.files, task, progress)
         reports = program.reports()
     places = (files.left_out, files.unreadable, files.unfinished)
     return RunReport(reports, *places, program.imported())
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect garbage only where ``gc.collect`` is called: trees are many, and no garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        # The objects of the run count as old from now on, so that no collection walks them soon.
+        gc.freeze()
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
 
 
 class _Program:
@@ -105,7 +123,7 @@ class _Program:
     def _analyse(self, group: Sequence[int]) -> None:
         loaded = {number: each for number in group if (each := self._loaded(number))}
         size = sum(len(each.source) for each in loaded.values())
-        if self._analysed_bytes + size > garbage.MOST_ANALYSED:
+        if self._analysed_bytes + size > _MOST_ANALYSED:
             gc.collect()
             self._analysed_bytes = 0
         self._analysed_bytes += size
