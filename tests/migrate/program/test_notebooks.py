@@ -10,6 +10,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.program.document import parse
+from flaxoptim_compat.migrate.program.loading import FoundFile, check_rewritten, load
 from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import Unreadable, Unwritable
 
@@ -54,6 +55,14 @@ def test_a_cell_that_is_no_python(tmp_path: Path, capsys: pytest.CaptureFixture[
     said = " ".join(output.split())
     assert "left alone, with 1 finding (FOC151): a cell of the notebook is no Python" in said
     assert path.read_bytes() == content
+
+
+def test_a_result_that_cannot_be_read_again_is_a_mistake(tmp_path: Path) -> None:
+    content = notebook("import jax\njax.tree_map(f, x)")
+    loaded = load(FoundFile(tmp_path / "n.ipynb", "n", False, ""), content)
+    check_rewritten(loaded, content)
+    with pytest.raises(ValueError, match="the result cannot be read, the file is not JSON"):
+        check_rewritten(loaded, content[:-2])
 
 
 def test_the_magic_that_installs_is_found(
