@@ -18,12 +18,8 @@ _STEPS: Final = 20
 _ANY: Final = 1e9
 
 
-def has_namesake(bound: Bound) -> bool:
+def has_namesake(name: str) -> bool:
     """True if the exact text needs this package, and optax has an optimizer of the same name."""
-    return _uses_namesake(bound.name)
-
-
-def _uses_namesake(name: str) -> bool:
     row = BY_NAME[name]
     return row.needs_transforms and bool(row.namesake)
 
@@ -45,7 +41,7 @@ def namesake(name: str, terms: Mapping[str, Any]) -> ast.expr:
       name: the class of the optimizer.
       terms: the hyper-parameters as they stand in the expression.
     """
-    if not _uses_namesake(name):
+    if not has_namesake(name):
         return exact(name, terms)
     row = BY_NAME[name]
     function = f"optax.{row.namesake}"

@@ -60,77 +60,66 @@ class Bound:
         return None if self.inner is None else self.inner.owner_of(name)
 
 
-@dataclasses.dataclass(frozen=True)
-class Refused:
-    """The reason why there is no text for a call, as a sentence."""
-
-    reason: str
+class Refused(ValueError):
+    """There is no text for a call; the message is the reason, as a sentence."""
 
 
 def bind(
     call: ast.Call,
     name: str,
-    definition_of: Callable[[ast.expr], Bound | Refused | None] = lambda node: None,
-) -> Bound | Refused:
-    """The hyper-parameters of a constructor call, or the reason why they are not known.
+    definition_of: Callable[[ast.expr], Bound | None] = lambda node: None,
+) -> Bound:
+    """The hyper-parameters of a constructor call.
 
     Args:
       call: the call.
       name: the class of the call, such as ``Adam``.
       definition_of: reads the expression of the optimizer in a WeightNorm; returns None if that
         is no constructor call.
+
+    Raises:
+      Refused: the hyper-parameters are not known.
     """
     if not name:
-        return Refused("the class of a part is not one of flax.optim, or not known here")
+        raise Refused("the class of a part is not one of flax.optim, or not known here")
     if name not in BY_NAME:
-        return Refused(f"{name} has no text in optax")
+        raise Refused(f"{name} has no text in optax")
     nodes = _assigned(call, name)
-    if isinstance(nodes, Refused):
-        return nodes
     inner = (
         _inner(nodes.pop(WRAPPED), definition_of) if WRAPPED in BY_NAME[name].hyper_params else None
     )
-    if isinstance(inner, Refused):
-        return inner
-    arguments: dict[str, Stated] = {}
-    for each, node in nodes.items():
-        argument = _argument(name, each, node)
-        if isinstance(argument, Refused):
-            return argument
-        arguments[each] = argument
+    arguments = {each: _argument(name, each, node) for each, node in nodes.items()}
     bound = Bound(name, call, arguments, inner)
-    reason = _effects(bound)
-    return Refused(reason) if reason else bound
+    _check_effects(bound)
+    return bound
 
 
-def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr] | Refused:
+def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr]:
     """The expression of each parameter that is stated."""
     defaults = BY_NAME[name].hyper_params
     known = list(defaults)
     if any(isinstance(each, ast.Starred) for each in call.args):
-        return Refused(f"{name} takes its arguments from *, so it is not known which they are")
+        raise Refused(f"{name} takes its arguments from *, so it is not known which they are")
     if any(each.arg is None for each in call.keywords):
-        return Refused(f"{name} takes its arguments from **, so it is not known which they are")
+        raise Refused(f"{name} takes its arguments from **, so it is not known which they are")
     by_name = {str(each.arg): each.value for each in call.keywords}
     nodes = {**dict(zip(known, call.args, strict=False)), **by_name}
     is_one_each = len(nodes) == len(call.args) + len(by_name) and nodes.keys() <= defaults.keys()
     if not is_one_each or any(defaults[each] is REQUIRED for each in defaults.keys() - nodes):
-        return Refused(f"{name} takes other arguments: {', '.join(known)}")
+        raise Refused(f"{name} takes other arguments: {', '.join(known)}")
     return nodes
 
 
-def _inner(
-    node: ast.expr, definition_of: Callable[[ast.expr], Bound | Refused | None]
-) -> Bound | Refused:
+def _inner(node: ast.expr, definition_of: Callable[[ast.expr], Bound | None]) -> Bound:
     inner = definition_of(node)
     if inner is None:
-        return Refused("the optimizer in the WeightNorm is not known here")
-    if isinstance(inner, Bound) and inner.inner is not None:
-        return Refused("a WeightNorm in a WeightNorm is not in optax")
+        raise Refused("the optimizer in the WeightNorm is not known here")
+    if inner.inner is not None:
+        raise Refused("a WeightNorm in a WeightNorm is not in optax")
     return inner
 
 
-def _argument(name: str, parameter: str, node: ast.expr) -> Stated | Refused:
+def _argument(name: str, parameter: str, node: ast.expr) -> Stated:
     what = f"{parameter} of {name}"
     if parameter == DTYPE:
         return Stated(node, False)
@@ -139,13 +128,13 @@ def _argument(name: str, parameter: str, node: ast.expr) -> Stated | Refused:
     except ValueError:
         argument = Stated(node, False)
     if isinstance(node, ast.Constant | ast.JoinedStr) and not argument.is_literal:
-        return Refused(f"{what} is no number")
+        raise Refused(f"{what} is no number")
     if isinstance(node, ast.Lambda | ast.List | ast.Tuple | ast.Dict | ast.Set):
-        return Refused(f"{what} is no number")
+        raise Refused(f"{what} is no number")
     if parameter in BY_NAME[name].decides and not argument.is_literal:
-        return Refused(f"{what} decides which optax it is, and its value is not known here")
+        raise Refused(f"{what} decides which optax it is, and its value is not known here")
     if argument.is_literal and not _fits(name, parameter, argument.value):
-        return Refused(f"{what} is {argument.value}")
+        raise Refused(f"{what} is {argument.value}")
     return argument
 
 
@@ -158,14 +147,15 @@ def _fits(name: str, parameter: str, value: Any) -> bool:
     return not isinstance(value, bool)
 
 
-def _effects(bound: Bound) -> str:
-    """The reason why the order of the text would change the effects of arguments; "" if not."""
+def _check_effects(bound: Bound) -> None:
+    """Raise if the order of the text would change the effects of arguments."""
     calls = acting(bound)
     for owner, name in calls:
         row = BY_NAME[owner.name]
         if len(calls) > 1 or name in row.repeated or name in row.conditional:
-            return f"{name} of {owner.name} is computed by a call: assign it to a variable before"
-    return ""
+            raise Refused(
+                f"{name} of {owner.name} is computed by a call: assign it to a variable before"
+            )
 
 
 def acting(bound: Bound) -> list[tuple[Bound, str]]:
@@ -180,50 +170,50 @@ def _stated_in(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
         yield bound, name, argument
 
 
-def refusal(bound: Bound, injected: Collection[str] = ()) -> str:
-    """The reason why there is no text for a call that is understood; "" if there is one.
+def check(bound: Bound, injected: Collection[str] = ()) -> None:
+    """Raise Refused unless there is a text for a call that is understood.
 
     Args:
       bound: the call.
       injected: the hyper-parameters that are given with each step.
     """
     for name in injected:
-        reason = _not_injected(bound, name)
-        if reason:
-            return reason
+        _check_injected(bound, name)
     if bound.rate is None and RATE not in injected:
-        return "there is no learning rate, neither here nor with each step"
-    return ""
+        raise Refused("there is no learning rate, neither here nor with each step")
 
 
-def _not_injected(bound: Bound, name: str) -> str:
+def _check_injected(bound: Bound, name: str) -> None:
     owner = bound.owner_of(name)
     if owner is None:
-        return f"{(bound.inner or bound).name} has no hyper-parameter {name}"
+        raise Refused(f"{(bound.inner or bound).name} has no hyper-parameter {name}")
     if name in COMPLEMENTED:
-        return f"{name} given with each step has fewer digits in optax than in flax.optim"
+        raise Refused(f"{name} given with each step has fewer digits in optax than in flax.optim")
     if name in FLAGS | INTEGERS:
-        return f"{name} cannot be given with each step in optax"
+        raise Refused(f"{name} cannot be given with each step in optax")
     stated = owner.arguments.get(name)
     row = BY_NAME[owner.name]
     value = row.hyper_params[name] if stated is None else stated.value
     if name in row.decides and value is None:
-        return f"{name} is None here and a number with a step"
-    return ""
+        raise Refused(f"{name} is None here and a number with a step")
 
 
-def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]] | Refused:
-    """The traversal and the optimizer of each argument of a ``MultiOptimizer``."""
+def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
+    """The traversal and the optimizer of each argument of a ``MultiOptimizer``.
+
+    Raises:
+      Refused: the parts are not written out.
+    """
     if call.keywords or not call.args:
-        return Refused("MultiOptimizer takes pairs of a traversal and an optimizer")
+        raise Refused("MultiOptimizer takes pairs of a traversal and an optimizer")
     parts = []
     for each in call.args:
         if isinstance(each, ast.Starred):
-            return Refused(f"the parts come from `{ast.unparse(each)}`: write them out as pairs")
+            raise Refused(f"the parts come from `{ast.unparse(each)}`: write them out as pairs")
         if not isinstance(each, ast.Tuple | ast.List) or len(each.elts) != 2:
-            return Refused("a part of the MultiOptimizer is not known here: it is no pair")
+            raise Refused("a part of the MultiOptimizer is not known here: it is no pair")
         traversal, optimizer = each.elts
         if isinstance(traversal, ast.Starred) or isinstance(optimizer, ast.Starred):
-            return Refused("a part of the MultiOptimizer is not known here: it is no pair")
+            raise Refused("a part of the MultiOptimizer is not known here: it is no pair")
         parts.append((traversal, optimizer))
     return parts

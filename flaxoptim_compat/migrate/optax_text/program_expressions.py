@@ -93,41 +93,33 @@ _REPEATED = (
 )
 
 
-class Settled:
-    """Tells which names of one file are bound once before they are used, and never again.
+def is_settled(document: Document, node: ast.expr) -> bool:
+    """True if an expression is a name that is bound once before it is used, and never again."""
+    scope = walk_of(document).names.get(node) if isinstance(node, ast.Name) else None
+    if scope is None:
+        return False
+    assert isinstance(node, ast.Name)
+    home = scope.binder(node.id, (node.lineno, node.col_offset))
+    # A lambda does not see the names of a class, and a comprehension binds its own anew.
+    if home is None or home.is_class or home.is_comprehension:
+        return False
+    if len(home.bindings[node.id]) != 1:
+        return False
+    is_parameter = node.id in parameter_names_of(home.node)
+    return is_parameter or _is_assigned_once(document, node.id, home)
 
-    Args:
-      document: the file.
-    """
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-
-    def __call__(self, node: ast.expr) -> bool:
-        """True if an expression is a name that is bound once before it is used, and never again."""
-        scope = walk_of(self._document).names.get(node) if isinstance(node, ast.Name) else None
-        if scope is None:
+def _is_assigned_once(document: Document, name: str, home: Scope) -> bool:
+    """True if the only binding of a name is an assignment that is run once at most."""
+    (binding,) = home.bindings[name]
+    # The cell of a notebook can be run again.
+    in_cell = home.parent is None and document.path.suffix == ".ipynb"
+    if binding.kind not in ("value", "other") or in_cell:
+        return False
+    line, _ = binding.after
+    for node in ast.walk(home.node):
+        if isinstance(node, ast.ExceptHandler) and node.name == name:
+            return False  # Python deletes the name at the end of the handler
+        if isinstance(node, _REPEATED) and node.lineno <= line <= (node.end_lineno or line):
             return False
-        assert isinstance(node, ast.Name)
-        home = scope.binder(node.id, (node.lineno, node.col_offset))
-        # A lambda does not see the names of a class, and a comprehension binds its own anew.
-        if home is None or home.is_class or home.is_comprehension:
-            return False
-        if len(home.bindings[node.id]) != 1:
-            return False
-        return node.id in parameter_names_of(home.node) or self._is_assigned_once(node.id, home)
-
-    def _is_assigned_once(self, name: str, home: Scope) -> bool:
-        """True if the only binding of a name is an assignment that is run once at most."""
-        (binding,) = home.bindings[name]
-        # The cell of a notebook can be run again.
-        in_cell = home.parent is None and self._document.path.suffix == ".ipynb"
-        if binding.kind not in ("value", "other") or in_cell:
-            return False
-        line, _ = binding.after
-        for node in ast.walk(home.node):
-            if isinstance(node, ast.ExceptHandler) and node.name == name:
-                return False  # Python deletes the name at the end of the handler
-            if isinstance(node, _REPEATED) and node.lineno <= line <= (node.end_lineno or line):
-                return False
-        return True
+    return True

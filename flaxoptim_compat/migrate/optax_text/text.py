@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 from flaxoptim_compat.formula_text import stages
 from flaxoptim_compat.migrate.editing.edits import Fragments
-from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
-from flaxoptim_compat.migrate.optax_text.expression import Expression
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, acting, check
+from flaxoptim_compat.migrate.optax_text.expression import Expression, Injecting
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act, quoted_fragments
 from flaxoptim_compat.migrate.program.document import Document
 
@@ -34,23 +34,12 @@ def chain(
       plain: write optax's namesake where there is one, although that changes the numbers.
 
     Raises:
-      ValueError: ``refusal`` has a reason why there is no such text.
+      Refused: there is no such text.
     """
-    reason = refusal(bound, injected)
-    if reason:
-        raise ValueError(reason)
+    check(bound, injected)
     expression = Expression(document, name_of, plain)
-    return expression.finished(_of_call(expression, bound, injected))
-
-
-def _of_call(expression: Expression, bound: Bound, injected: Collection[str]) -> ast.expr:
-    """The expression for one call, with the injection of hyper-parameters around it."""
-    if not injected:
-        return expression.chain(bound, (), None)
-    injecting = expression.injecting()
-    for name in injected:
-        injecting.dynamic(name, expression.start(bound, name))
-    return injecting.around(expression.chain(bound, injected, injecting))
+    injecting = expression.injecting(bound, injected)
+    return expression.finished(injecting.around(expression.chain(bound, injecting)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,28 +57,26 @@ class Part:
     injected: Sequence[str] = ()
 
 
-def partition_refusal(parts: Sequence[Part]) -> str:
-    """The reason why there is no text for these parts together; "" if there is one."""
+def check_parts(parts: Sequence[Part]) -> None:
+    """Raise Refused unless there is a text for these parts together."""
     for part in parts:
-        reason = _filter_refusal(part.selects)
-        if not reason and isinstance(part.optimizer, Bound):
-            reason = refusal(part.optimizer, part.injected)
-        if reason:
-            return reason
+        _check_filter(part.selects)
+        if isinstance(part.optimizer, Bound):
+            check(part.optimizer, part.injected)
     calls = [acting(part.optimizer) for part in parts if isinstance(part.optimizer, Bound)]
     filters = any(_filter_acts(part.selects) for part in parts)
     injects = any(part.injected for part in parts)
     if any(calls) and (filters or (len(list(filter(None, calls))) > 1 and injects)):
-        return "several of its arguments are computed by calls, whose order would be another one"
-    return ""
+        raise Refused(
+            "several of its arguments are computed by calls, whose order would be another one"
+        )
 
 
-def _filter_refusal(node: ast.expr) -> str:
-    """The reason why a filter cannot be put into a text; "" if it can."""
+def _check_filter(node: ast.expr) -> None:
+    """Raise Refused if a filter cannot be put into a text."""
     pauses = (ast.Await, ast.Yield, ast.YieldFrom)
     if isinstance(node, ast.Starred) or any(isinstance(each, pauses) for each in ast.walk(node)):
-        return "the filter of a traversal does more than select"
-    return ""
+        raise Refused("the filter of a traversal does more than select")
 
 
 def _filter_acts(node: ast.expr) -> bool:
@@ -114,30 +101,24 @@ def partition(
       plain: write optax's namesakes where there are any, although that changes the numbers.
 
     Raises:
-      ValueError: ``partition_refusal`` has a reason why there is no such text.
+      Refused: there is no such text.
     """
-    reason = partition_refusal(parts)
-    if reason:
-        raise ValueError(reason)
+    check_parts(parts)
     expression = Expression(document, name_of, plain)
-    # Each of several parts has its own hyper-parameters; those of a single one stand at the top.
-    injecting = expression.injecting() if len(parts) == 1 and parts[0].injected else None
-    if injecting is not None and isinstance(parts[0].optimizer, Bound):
-        for name in parts[0].injected:
-            injecting.dynamic(name, expression.start(parts[0].optimizer, name))
-    keys = [stages.label_of(index) for index, _ in enumerate(parts)]
-    optimizers: list[ast.expr] = []
-    for part in parts:
-        if isinstance(part.optimizer, Bound) and injecting is None:
-            optimizers.append(_of_call(expression, part.optimizer, part.injected))
-            continue
+    top = Injecting(document, {})
+    optimizers: dict[str, ast.expr] = {}
+    for index, part in enumerate(parts):
         if isinstance(part.optimizer, Bound):
-            node = expression.chain(part.optimizer, part.injected, injecting)
+            injecting = expression.injecting(part.optimizer, part.injected)
+            node = expression.chain(part.optimizer, injecting)
+            # Each of several parts has its own hyper-parameters; those of one stand at the top.
+            if len(parts) == 1:
+                top = injecting
+            else:
+                node = injecting.around(node)
         else:
             node = quoted_fragments(document, part.optimizer)
-            node = node if injecting is None else injecting.static("optimizer", node)
-        optimizers.append(node)
-    filters = dict(zip(keys, (part.selects for part in parts), strict=True))
-    labelled = expression.labels(filters, injecting)
-    node = stages.partition(dict(zip(keys, optimizers, strict=True)), labelled)
-    return expression.finished(node if injecting is None else injecting.around(node))
+        optimizers[stages.label_of(index)] = node
+    filters = dict(zip(optimizers, (part.selects for part in parts), strict=True))
+    labelled = expression.labels(filters, top)
+    return expression.finished(top.around(stages.partition(optimizers, labelled)))

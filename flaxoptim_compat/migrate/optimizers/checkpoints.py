@@ -94,7 +94,10 @@ def restores(points_to: PointsTo, call: ast.Call) -> bool:
 
 def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
     option = "" if unit.overrides else " --rate fixed"
-    definition = _definition(points_to, unit, site)
+    try:
+        definition = _definition(points_to, unit, site)
+    except Refused:
+        definition = None
     if definition is None or {*unit.overrides} - {RATE}:
         return f"{_STAYS}{option}" if unit.definition_stays else _BY_NAME
     if RATE in unit.overrides:
@@ -111,12 +114,16 @@ def _remove_rates(definition: ast.expr) -> None:
 
 
 def _definition(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
-    """The definition, with its focus if it has one; None if its text does not stand by itself."""
+    """The definition, with its focus if it has one; None if its text does not stand by itself.
+
+    Raises:
+      Refused: a call is not understood.
+    """
     if site.name == "MultiOptimizer":
         return _multi_optimizer(points_to, unit, site)
-    definition = _single(points_to, unit, site)
+    definition = _called(bound_of(points_to, site), unit)
     focuses = [focus_of(create) for create in unit.creates if _is_of(points_to, create, site)]
-    if focuses and focuses[0] is not None and definition is not None:
+    if focuses and focuses[0] is not None:
         return _of_parts(points_to, [(focuses[0], definition)])
     return definition
 
@@ -125,11 +132,6 @@ def _is_of(points_to: PointsTo, create: ast.Call, site: Site) -> bool:
     return isinstance(create.func, ast.Attribute) and site in sites_of(
         points_to.values(create.func.value), Definition
     )
-
-
-def _single(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
-    bound = bound_of(points_to, site)
-    return None if isinstance(bound, Refused) else _called(bound, unit)
 
 
 def _called(bound: Bound, unit: Unit) -> ast.expr:
@@ -151,16 +153,12 @@ def _called(bound: Bound, unit: Unit) -> ast.expr:
 
 
 def _multi_optimizer(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
-    found = pairs(site.node)
-    if isinstance(found, Refused):
-        return None
     parts = []
-    for traversal, optimizer in found:
+    for traversal, optimizer in pairs(site.node):
         sites = [each for each in sites_of(points_to.values(optimizer), Definition) if each]
-        definition = _single(points_to, unit, sites[0]) if len(sites) == 1 else None
-        if definition is None:
+        if len(sites) != 1:
             return None
-        parts.append((traversal, definition))
+        parts.append((traversal, _called(bound_of(points_to, sites[0]), unit)))
     return _of_parts(points_to, parts)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from flaxoptim_compat.migrate.editing.edits import Span
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
-from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs, refusal
-from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, check, pairs
+from flaxoptim_compat.migrate.optax_text.text import Part, check_parts
 from flaxoptim_compat.migrate.optimizers.use import sites_of
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import Definition, External, Site, Traversal
@@ -25,16 +25,18 @@ def is_inline(points_to: PointsTo, node: ast.expr) -> Site | None:
     return None
 
 
-def bound_of(points_to: PointsTo, site: Site) -> Bound | Refused:
-    """A constructor call with its arguments by name, or the reason why it is not understood."""
+def bound_of(points_to: PointsTo, site: Site) -> Bound:
+    """A constructor call with its arguments by name.
 
-    def definition_of(node: ast.expr) -> Bound | Refused | None:
+    Raises:
+      Refused: the call is not understood.
+    """
+
+    def definition_of(node: ast.expr) -> Bound | None:
         inline = is_inline(points_to, node)
         return None if inline is None else bound_of(points_to, inline)
 
     bound = bind(site.node, site.name, definition_of)
-    if isinstance(bound, Refused):
-        return bound
     return dataclasses.replace(bound, may_lack=points_to.may_be_none)
 
 
@@ -63,14 +65,13 @@ def change_of(points_to: PointsTo, site: Site) -> str:
     """How far the namesakes in optax move the parameters elsewhere; "" if they do the same."""
     inner = [site]
     if site.name == "MultiOptimizer":
-        found = pairs(site.node)
-        assert not isinstance(found, Refused)
-        inner = [each for _, node in found if (each := is_inline(points_to, node)) is not None]
-    changes = []
-    for each in inner:
-        bound = bound_of(points_to, each)
-        if isinstance(bound, Bound) and has_namesake(bound):
-            changes.append(f"{each.name}: {measured(bound)}")
+        found = [is_inline(points_to, node) for _, node in pairs(site.node)]
+        inner = [each for each in found if each is not None]
+    changes = [
+        f"{each.name}: {measured(bound_of(points_to, each))}"
+        for each in inner
+        if has_namesake(each.name)
+    ]
     return "; ".join(dict.fromkeys(changes))
 
 
@@ -83,11 +84,15 @@ def why_no_text(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str
         return f"The program chooses the class when it runs, {classes}: no text in optax is both."
     if not site.name or not is_certain(points_to, site):
         return "The class of the definition is not one of flax.optim, or not known."
-    if site.name == "MultiOptimizer":
-        return _sentence(_why_no_partition(points_to, site, injected))
-    bound = bound_of(points_to, site)
-    reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected)
-    return _sentence(reason)
+    try:
+        if site.name == "MultiOptimizer":
+            _check_partition(points_to, site, injected)
+        else:
+            check(bound_of(points_to, site), injected)
+    except Refused as why:
+        reason = str(why)
+        return f"{reason[0].upper()}{reason[1:]}."
+    return ""
 
 
 def is_certain(points_to: PointsTo, site: Site) -> bool:
@@ -116,20 +121,19 @@ def _root(node: ast.expr) -> ast.expr:
     return node
 
 
-def _why_no_partition(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str:
-    found = pairs(site.node)
-    if isinstance(found, Refused):
-        return found.reason
-    for traversal, optimizer in found:
+def _check_partition(points_to: PointsTo, site: Site, injected: Sequence[str]) -> None:
+    """Raise Refused unless a MultiOptimizer has a text."""
+    for traversal, optimizer in pairs(site.node):
         if not filters_of(points_to, traversal):
-            return "a traversal of the MultiOptimizer does not select by a function of the path"
+            raise Refused(
+                "a traversal of the MultiOptimizer does not select by a function of the path"
+            )
         inline = is_inline(points_to, optimizer)
-        if inline is None and not sites_of(points_to.values(optimizer), Definition):
-            return "a part of the MultiOptimizer is not known before the program runs"
-        bound = bound_of(points_to, inline) if inline else None
-        if isinstance(bound, Refused):
-            return bound.reason
-    return partition_refusal(parts_of(points_to, site, injected))
+        if inline is not None:
+            bound_of(points_to, inline)
+        elif not sites_of(points_to.values(optimizer), Definition):
+            raise Refused("a part of the MultiOptimizer is not known before the program runs")
+    check_parts(parts_of(points_to, site, injected))
 
 
 def parts_of(points_to: PointsTo, site: Site, injected: Sequence[str]) -> list[Part]:
@@ -140,19 +144,14 @@ def parts_of(points_to: PointsTo, site: Site, injected: Sequence[str]) -> list[P
       site: the MultiOptimizer.
       injected: the hyper-parameters that steps give to all parts.
     """
-    found = pairs(site.node)
-    assert not isinstance(found, Refused)
     parts = []
-    for traversal, optimizer in found:
+    for traversal, optimizer in pairs(site.node):
         selects = _selecting(points_to, traversal)
         inline = is_inline(points_to, optimizer)
         if inline is None:
-            start, end = site.document.span(optimizer)
-            parts.append(Part(selects, (Span(start, end),)))
-            continue
-        bound = bound_of(points_to, inline)
-        assert isinstance(bound, Bound)
-        parts.append(Part(selects, bound, injected))
+            parts.append(Part(selects, (Span(*site.document.span(optimizer)),)))
+        else:
+            parts.append(Part(selects, bound_of(points_to, inline), injected))
     return parts
 
 
@@ -160,10 +159,6 @@ def _selecting(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
     """The function that selects: a variable holds it itself once its file is rewritten."""
     (found, *_) = filters_of(points_to, traversal)
     return found.node.args[0] if found.node is traversal else traversal
-
-
-def _sentence(reason: str) -> str:
-    return f"{reason[0].upper()}{reason[1:]}." if reason else ""
 
 
 def focus_of(create: ast.Call) -> ast.expr | None:

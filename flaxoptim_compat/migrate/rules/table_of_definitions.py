@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optax_text.text import chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import (
     bound_of,
@@ -121,8 +120,5 @@ def _definition_text(
 
     injected, plain, document = unit.overrides, reading.accept_changes, site.document
     if site.name == "MultiOptimizer":
-        parts = parts_of(points_to, site, injected)
-        return partition(parts, document, name_of, plain)
-    bound = bound_of(points_to, site)
-    assert isinstance(bound, Bound)
-    return chain(bound, document, name_of, injected, plain)
+        return partition(parts_of(points_to, site, injected), document, name_of, plain)
+    return chain(bound_of(points_to, site), document, name_of, injected, plain)
