@@ -23,8 +23,12 @@ def value(reading: Reading, node: ast.expr) -> Fragments:
 
 def owner(reading: Reading, node: ast.expr) -> Fragments:
     """An expression in front of a dot, in brackets if it needs them there."""
-    whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    is_float = isinstance(node, ast.Constant) and isinstance(node.value, float)
+    whole = is_float or isinstance(node, _WHOLE)
     return (span(reading, node),) if whole else ("(", span(reading, node), ")")
+
+
+_WHOLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple, ast.Dict)
 
 
 def span(reading: Reading, node: ast.expr | ast.keyword) -> Span:

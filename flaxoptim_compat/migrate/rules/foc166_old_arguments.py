@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.successors.evident_values import is_made_by, is_partial
+from flaxoptim_compat.migrate.successors.evident_values import is_made_by, is_without_effect
 from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 RULE = Rule("FOC166", "old-arguments")
@@ -88,9 +88,13 @@ def _of_functions(reading: Reading) -> Iterator[_Called]:
             continue
         call = reading.document.parents[use.node]
         if isinstance(call, ast.Call):
-            is_in_partial = call.args[:1] == [use.node] and is_partial(reading, call)
-            if call.func is use.node or is_in_partial:
+            is_first = call.args[:1] == [use.node]
+            if call.func is use.node or (is_first and _is_partial(reading, call)):
                 yield _Called(call, use.node, name, row)
+
+
+def _is_partial(reading: Reading, call: ast.Call) -> bool:
+    return name_of_today(reading.names.full_name(call.func)) == "functools.partial"
 
 
 def _of_attention(reading: Reading) -> Iterator[_Called]:
@@ -148,7 +152,7 @@ class _Argument(NamedTuple):
         if self.parameter is None or not self.is_refused:
             return _AS_IT_IS
         name, today, *_ = self.parameter
-        if today == "" and not _is_without_effect(self.value):
+        if today == "" and not is_without_effect(self.value):
             raise _Doubtful(f"the value for {name} is computed here")
         if today == "-" and not self._is("None"):
             raise _Doubtful(f"{name} could only be None")
@@ -173,13 +177,6 @@ def _arguments(called: _Called) -> Iterator[_Argument]:
     for each in called.call.keywords:
         place = names.index(each.arg) if each.arg in names else -1
         yield _Argument(each, each.value, parameters[place] if place >= 0 else None, place)
-
-
-def _is_without_effect(node: ast.expr) -> bool:
-    """True if computing an expression has no effect."""
-    while isinstance(node, ast.Attribute | ast.UnaryOp):
-        node = node.value if isinstance(node, ast.Attribute) else node.operand
-    return isinstance(node, ast.Constant | ast.Name)
 
 
 def _change(reading: Reading, called: _Called, arguments: Sequence[_Argument]) -> Change:

@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
+from flaxoptim_compat.migrate.optimizers.fragments import replaced
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
@@ -199,10 +200,10 @@ def _of_use(
             return None  # the import of the module says it
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
-        return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
+        return (replaced(reading, part, imports.name_of(today, part)),)
 
     shown = _dotted(today) if today != replacement.today else _shown(replacement)
-    return _changed(lost, node, Rearranged(lost.span(part), shown, make))
+    return _changed(lost, node, Rearranged(part, shown, make))
 
 
 def _changed(lost: LostUse, node: ast.expr, rearranged: Rearranged) -> FoundPlace:
@@ -210,7 +211,7 @@ def _changed(lost: LostUse, node: ast.expr, rearranged: Rearranged) -> FoundPlac
     uses = (use.node for use in lost.reading.names.uses if use.node in gone)
     drops = tuple(each for each in uses if isinstance(each, ast.expr))
     change = Change(rearranged.make, drops=drops, unless=node)
-    return FoundPlace(rearranged.span, lost.successor.what, rearranged.instead, change)
+    return FoundPlace(rearranged.at, lost.successor.what, rearranged.instead, change)
 
 
 def _stand_in(lost: LostUse) -> str:

@@ -1,4 +1,4 @@
-"""Tests whether an expression is evidently an array, or the result of certain functions."""
+"""Tests whether an expression is evidently an array, a result of functions, or without effect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.successors.successor import name_of_today
 from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
 
 
@@ -22,11 +21,10 @@ def is_array(reading: Reading, node: ast.expr) -> bool:
 
 def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
     if isinstance(node, ast.Name):
-        if node.id in asked:
-            return True  # a value made from itself: the other values that it is made from decide
-        values = _assigned(reading, node)
-        return bool(values) and all(
-            each is not None and _is_array(reading, each, asked | {node.id}) for each in values
+        # Of a value made from itself, the other values that it is made from decide.
+        return node.id in asked or all(
+            each is not None and _is_array(reading, each, asked | {node.id})
+            for each in _values(reading, node)
         )
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Mod) and not _is_array(reading, node.left, asked):
@@ -39,20 +37,10 @@ def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
 
 def _is_update(node: ast.Call) -> bool:
     """True for ``x.at[index].set(y)`` and the like."""
-    subscript = node.func.value if isinstance(node.func, ast.Attribute) else None
-    at = subscript.value if isinstance(subscript, ast.Subscript) else None
-    return isinstance(at, ast.Attribute) and at.attr == "at"
-
-
-def is_partial(reading: Reading, call: ast.Call) -> bool:
-    """True for a call of ``functools.partial`` that gives it a function first.
-
-    Args:
-      reading: the file.
-      call: the call.
-    """
-    name = name_of_today(reading.names.full_name(call.func))
-    return name == "functools.partial" and bool(call.args)
+    match node.func:
+        case ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at"))):
+            return True
+    return False
 
 
 def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> bool:
@@ -63,17 +51,31 @@ def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> boo
       node: the expression.
       makers: full names of functions and classes.
     """
-    if isinstance(node, ast.Name):
-        values = _assigned(reading, node)
-        return bool(values) and all(
-            isinstance(each, ast.Call) and is_made_by(reading, each, makers) for each in values
-        )
-    return isinstance(node, ast.Call) and reading.names.full_name(node.func) in makers
+    return all(
+        isinstance(each, ast.Call) and reading.names.full_name(each.func) in makers
+        for each in _values(reading, node)
+    )
 
 
-def _assigned(reading: Reading, node: ast.Name) -> Sequence[ast.expr | None]:
-    """The values that a name gets in its function; None for each that is no plain assignment."""
-    return reading.once(_bindings, reading.document.variables_of(node)).get(node.id, ())
+# Reading one of these does nothing else, so that it can be left out.
+_WITHOUT_EFFECT = (ast.Name, ast.Constant)
+
+
+def is_without_effect(node: ast.expr) -> bool:
+    """True if computing an expression has no effect."""
+    match node:
+        case ast.Attribute(value=inner) | ast.UnaryOp(operand=inner):
+            return is_without_effect(inner)
+        case ast.Subscript(value=inner, slice=index):
+            return isinstance(index, _WITHOUT_EFFECT) and is_without_effect(inner)
+    return isinstance(node, _WITHOUT_EFFECT)
+
+
+def _values(reading: Reading, node: ast.expr) -> Sequence[ast.expr | None]:
+    """The values that a name gets in its function, or the expression; None if one is not known."""
+    if not isinstance(node, ast.Name):
+        return [node]
+    return reading.once(_bindings, reading.document.variables_of(node)).get(node.id, [None])
 
 
 def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[ast.expr | None]]:

@@ -6,13 +6,15 @@ import ast
 import dataclasses
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.successors.evident_values import is_array
+from flaxoptim_compat.migrate.successors.evident_values import is_array, is_without_effect
 from flaxoptim_compat.migrate.successors.successor import Successor
 
 # The edits of a use, for the imports that a target plans.
@@ -20,21 +22,18 @@ Making = Callable[[ImportPlan], tuple[Edit, ...]]
 
 _COMMENT = re.compile(r"#[^\n]*")
 
-_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple, ast.Dict)
 
-
-@dataclasses.dataclass(frozen=True)
-class Rearranged:
+class Rearranged(NamedTuple):
     """The change of a use that is written anew.
 
     Args:
-      span: the code that changes.
+      at: the code that changes.
       instead: the new code, for people.
       make: makes the edits.
       removed: the names beside that of the use that will be gone.
     """
 
-    span: Span
+    at: ast.expr
     instead: str
     make: Making
     removed: tuple[ast.expr, ...] = ()
@@ -65,46 +64,24 @@ class LostUse:
         parent = self.parent
         return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
 
-    def span(self, node: ast.expr) -> Span:
-        """The place of a node."""
-        return Span(*self.reading.document.span(node))
-
-    def plain_arguments(self, names: str, most: int) -> list[ast.expr] | None:
-        """The arguments of the call by position, if their order is certain.
-
-        Args:
-          names: the names of the keywords that may be among them.
-          most: how many may be given by position.
-
-        Returns:
-          None if there are unpacked arguments, too many, or other keywords.
-        """
-        call = self.call
-        if call is None or any(isinstance(each, ast.Starred) for each in call.args):
-            return None
-        if any(each.arg not in names.split() for each in call.keywords):
-            return None
-        return call.args if len(call.args) <= most else None
-
-    def insertion(self, text: str) -> Edit | None:
-        """The edit that adds an argument to the call; None if the place for it is not certain."""
-        call = self.call
-        assert call is not None
-        last = arguments_of(call)[-1]
-        start, end = self.span(last).end, self.span(call).end
-        behind = _COMMENT.sub("", self.reading.document.text[start:end])
-        if "".join(behind.split()) not in (")", ",)"):
-            return None  # the last one stands in parentheses of its own
-        return Edit(start, start, (text,))
-
-    def atom(self, node: ast.expr) -> Fragments:
-        """The text of an expression, on which an attribute can be looked up."""
-        span = self.span(node)
-        is_float = isinstance(node, ast.Constant) and isinstance(node.value, float)
-        return (span,) if is_float or isinstance(node, _ATOMS) else ("(", span, ")")
-
 
 Rearrangement = Callable[[LostUse], Rearranged | None]
+
+
+def _by_place(call: ast.Call | None, *numbers: int, keyword: str = "") -> list[ast.expr]:
+    """The arguments of a call by position, if their order is certain; else none.
+
+    Args:
+      call: the call, if there is one.
+      numbers: how many arguments may be given by position.
+      keyword: the only name by which one more argument may be given.
+    """
+    if call is None or len(call.args) not in numbers:
+        return []
+    is_certain = all(each.arg == keyword for each in call.keywords) and not any(
+        isinstance(each, ast.Starred) for each in call.args
+    )
+    return call.args if is_certain else []
 
 
 _INDEX = "jax.ops.index"
@@ -113,33 +90,28 @@ _METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max
 
 def _updating(method: str) -> Rearrangement:
     def rearrange(lost: LostUse) -> Rearranged | None:
-        call = lost.call
-        arguments = None if call is None else _arguments(call)
-        if call is None or arguments is None:
+        reading, call = lost.reading, lost.call
+        arguments = _by_place(call, 3)
+        if call is None or not arguments:
             return None
         updated, index, value = arguments
-        inlined = _index_name(lost.reading, index)
-        inside = lost.span(index) if inlined is None else _inside(lost, index)
-        known = is_array(lost.reading, updated)
+        inlined = _index_name(reading, index)
+        inside = span(reading, index) if inlined is None else _inside(reading, index)
+        known = is_array(reading, updated)
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            array: Fragments = lost.atom(updated)
+            array = owner(reading, updated)
             if not known:
                 # The value may be a list or an array of numpy, which have no `at`.
-                array = (imports.name_of("jax.numpy:asarray", call), "(", lost.span(updated), ")")
-            text = (*array, ".at[", inside, f"].{method}(", lost.span(value), ")")
-            return (Edit(*lost.span(call), text),)
+                asarray = imports.name_of("jax.numpy:asarray", call)
+                array = (asarray, "(", span(reading, updated), ")")
+            setting = (".at[", inside, f"].{method}(", span(reading, value), ")")
+            return (replaced(reading, call, *array, *setting),)
 
         removed = () if inlined is None else (inlined,)
-        return _changed(lost, f"x.at[index].{method}(y)", make, removed)
+        return Rearranged(call, f"x.at[index].{method}(y)", make, removed)
 
     return rearrange
-
-
-def _arguments(call: ast.Call) -> list[ast.expr] | None:
-    """The array, the index and the value of an update; None if they are given otherwise."""
-    starred = any(isinstance(each, ast.Starred) for each in call.args)
-    return None if starred or call.keywords or len(call.args) != 3 else call.args
 
 
 def is_inlined(lost: LostUse) -> bool:
@@ -158,8 +130,7 @@ def is_inlined(lost: LostUse) -> bool:
     name = reading.names.full_name(call.func)
     if name not in _INDEX_UPDATES or not reading.allows("FOC152", call.func):
         return False
-    arguments = _arguments(call)
-    return arguments is not None and arguments[1] is subscript and subscript.value is lost.node
+    return subscript in _by_place(call, 3)[1:2] and subscript.value is lost.node
 
 
 def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
@@ -169,81 +140,64 @@ def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
     return None
 
 
-def _inside(lost: LostUse, index: ast.expr) -> Span:
+def _inside(reading: Reading, index: ast.expr) -> Span:
     """The place of the index in its brackets."""
     assert isinstance(index, ast.Subscript)
-    text = lost.reading.document.text
-    start = text.index("[", lost.span(index.value).end) + 1
-    return Span(start, lost.span(index).end - 1)
+    start = reading.document.text.index("[", span(reading, index.value).end) + 1
+    return Span(start, span(reading, index).end - 1)
 
 
 _INDEX_UPDATES: dict[str, Rearrangement] = {
     f"jax.ops.index_{name}": _updating(method) for name, method in _METHODS.items()
 }
 
-# Reading one of these does nothing else, so that it can be left out.
-_WITHOUT_EFFECT = (ast.Name, ast.Constant)
-
-
-def _changed(
-    lost: LostUse, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
-) -> Rearranged:
-    """The change of the whole call, or of the name if it is not called."""
-    return Rearranged(lost.span(lost.call or lost.node), instead, make, removed)
-
 
 def _shuffled(lost: LostUse) -> Rearranged | None:
     """The change to ``permutation``, which shuffles each slice by itself with ``independent``."""
-    arguments = lost.plain_arguments("axis", 3)
-    added = (
-        lost.insertion(", independent=True")
-        if arguments is not None and len(arguments) > 1
-        else None
-    )
-    if added is None:
+    reading, call = lost.reading, lost.call
+    if call is None or not _by_place(call, 2, 3, keyword="axis"):
         return None
+    last, end = span(reading, arguments_of(call)[-1]).end, span(reading, call).end
+    behind = _COMMENT.sub("", reading.document.text[last:end])
+    if "".join(behind.split()) not in (")", ",)"):
+        return None  # the last argument stands in parentheses of its own
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         name = imports.name_of("jax.random:permutation", lost.node)
-        return (Edit(*lost.span(lost.node), (name,)), added)
+        return (replaced(reading, lost.node, name), Edit(last, last, (", independent=True",)))
 
-    return _changed(lost, "jax.random.permutation(key, x, axis, independent=True)", make)
+    return Rearranged(call, "jax.random.permutation(key, x, axis, independent=True)", make)
 
 
 def _tied_in(lost: LostUse) -> Rearranged | None:
     """The change to the second argument alone, if computing the first has no effect."""
-    arguments = lost.plain_arguments("", 2)
-    if arguments is None or len(arguments) < 2 or not _is_idle(arguments[0]):
+    call, arguments = lost.call, _by_place(lost.call, 2)
+    if call is None or not arguments or not is_without_effect(arguments[0]):
         return None
     gone = [each for each in ast.walk(arguments[0]) if isinstance(each, ast.Name | ast.Attribute)]
-    return _changed(
-        lost, "the second argument", lambda _: (_second(lost, arguments[1]),), tuple(gone)
-    )
+    edit = _second(lost.reading, call, arguments[1])
+    return Rearranged(call, "the second argument", lambda _: (edit,), tuple(gone))
 
 
-def _second(lost: LostUse, second: ast.expr) -> Edit:
+def _second(reading: Reading, call: ast.Call, second: ast.expr) -> Edit:
     """The second argument in place of the call, or nothing where it would be assigned to itself."""
-    call, document = lost.call or lost.node, lost.reading.document
+    document = reading.document
     match document.parents[call], second:
         case ast.Assign(targets=[ast.Name(id=name)]) as statement, ast.Name(id=other):
             if name == other:
                 return without(document, statement)
         case ast.Assign() | ast.Return(), ast.BinOp() if "\n" not in document.source(second):
-            return Edit(*lost.span(call), (lost.span(second),))
-    return Edit(*lost.span(call), lost.atom(second))
+            return replaced(reading, call, span(reading, second))
+    return replaced(reading, call, *owner(reading, second))
 
 
-def _is_idle(node: ast.expr) -> bool:
-    """True if computing an expression has no effect."""
-    while isinstance(node, ast.Attribute | ast.Subscript):
-        if isinstance(node, ast.Subscript) and not isinstance(node.slice, _WITHOUT_EFFECT):
-            return False
-        node = node.value
-    return isinstance(node, _WITHOUT_EFFECT)
+def _constant(text: str, name: str = "") -> Rearrangement:
+    """The change to a number, in parentheses where an operator would bind to a part of it.
 
-
-def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> Rearrangement:
-    """The change to a number, in parentheses where an operator would bind to a part of it."""
+    Args:
+      text: the number, or its sign.
+      name: ``module:attribute`` behind the sign.
+    """
 
     def rearrange(lost: LostUse) -> Rearranged | None:
         if isinstance(lost.parent, ast.MatchValue):
@@ -254,29 +208,19 @@ def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> 
             inside = False
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            text = make_text(imports, lost)
-            return (Edit(*lost.span(lost.node), (f"({text})" if inside else text,)),)
+            number = text + (imports.name_of(name, lost.node) if name else "")
+            return (replaced(lost.reading, lost.node, f"({number})" if inside else number),)
 
-        return Rearranged(lost.span(lost.node), instead, make)
+        return Rearranged(lost.node, text + name.replace(":", "."), make)
 
     return rearrange
 
 
-def _constants(module: str) -> dict[str, Rearrangement]:
-    def minus_infinity(imports: ImportPlan, lost: LostUse) -> str:
-        return f"-{imports.name_of(f'{module}:inf', lost.node)}"
-
-    return {
-        f"{module}.NINF": _constant(minus_infinity, f"-{module}.inf"),
-        f"{module}.NZERO": _constant(lambda imports, lost: "-0.0", "-0.0"),
-        f"{module}.PZERO": _constant(lambda imports, lost: "0.0", "0.0"),
-    }
-
-
 REARRANGED: dict[str, Rearrangement] = {
     **_INDEX_UPDATES,
-    **_constants("jax.numpy"),
-    **_constants("numpy"),
+    **{f"{module}.NINF": _constant("-", f"{module}:inf") for module in ("jax.numpy", "numpy")},
+    **dict.fromkeys(("jax.numpy.NZERO", "numpy.NZERO"), _constant("-0.0")),
+    **dict.fromkeys(("jax.numpy.PZERO", "numpy.PZERO"), _constant("0.0")),
     "jax.lax.tie_in": _tied_in,
     "jax.random.shuffle": _shuffled,
 }
