@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple
 from flaxoptim_compat.migrate.names import surface
 from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.scopes import Binding, Scope
-from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import meant
@@ -118,26 +117,50 @@ class Meaning(NamedTuple):
     way: Way
 
 
-class Meanings:
+_OPTIM = re.compile(r"\b(\w+)\.optim\b")
+
+
+class Exporter(Mapping[str, str]):
     """The meanings of the names of one file.
 
+    As a mapping, the full names of outside objects, by the names that the file binds at its top. A
+    meaning is worked out when it is asked for, which may ask other files.
+
     Args:
-      names: the scope in which each name stands.
-      meaningful: the names that are bound to an import or a dotted name; "*" by ``import *``.
-      project: the other files of the project.
+      document: the file.
+      exports: the names that the other files of its project pass on.
     """
 
-    def __init__(
-        self, names: Mapping[ast.Name, Scope], meaningful: Collection[str], project: Project
-    ) -> None:
-        self._names = names
-        self._meaningful = meaningful
-        self._project = project
+    def __init__(self, document: Document, exports: Exports = NO_EXPORTS) -> None:
+        self.document = document
+        self.project = Project(document, exports)
+        self.walk = walk_of(document)
+        # {a name: its scope}; the names in annotations in quotes come later.
+        self.scopes = dict(self.walk.names)
         self._known: dict[tuple[Scope, str], Meaning | None] = {}
+        self._top = self.walk.scopes[document.tree]
+        self._of_stars: dict[str, str] | None = None
+
+    def __getitem__(self, name: str) -> str:
+        if name == "*":
+            raise KeyError(name)
+        if name not in self._top.bindings:
+            return self._brought()[name]
+        meaning = self.of(name, self._top)
+        if meaning is None:
+            raise KeyError(name)
+        return meaning.name
+
+    def __iter__(self) -> Iterator[str]:
+        candidates = dict.fromkeys([*self._brought(), *self._top.bindings])
+        return (name for name in candidates if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
     def may_mean(self, name: str) -> bool:
         """True if a name can stand for something from outside of the file."""
-        return name in self._meaningful or "*" in self._meaningful
+        return name in self.walk.meaningful or "*" in self.walk.meaningful
 
     def of_expression(self, node: ast.expr) -> Meaning | None:
         """The meaning of a dotted name; None if it is none, or not known."""
@@ -146,20 +169,23 @@ class Meanings:
 
     def of_dotted(self, root: ast.Name, path: tuple[str, ...]) -> Meaning | None:
         """The meaning of a root with attributes looked up on it."""
-        if not self.may_mean(root.id) or root not in self._names:
+        if not self.may_mean(root.id) or root not in self.scopes:
             return None
-        scope = self._names[root]
+        scope = self.scopes[root]
         home = scope.binder(root.id, (root.lineno, root.col_offset))
         meaning = self._of_star(root.id, scope) if home is None else self.of(root.id, home)
         if meaning is None or not path:
             return meaning
-        full = ".".join([meaning.name, *path])
-        name = self._project.through(full)
-        if name != full:
-            return Meaning(name, None, "project")
+        meaning = meaning._replace(name=".".join([meaning.name, *path]))
         if meaning.alias is not None and home is not None:
-            return meaning._replace(name=full, alias=_closest(home.bindings[root.id], full))
-        return meaning._replace(name=full)
+            alias = _closest(home.bindings[root.id], meaning.name)
+            meaning = meaning._replace(alias=alias)
+        return self.outside(meaning)
+
+    def outside(self, meaning: Meaning) -> Meaning:
+        """The meaning behind the files of the project that pass a name on."""
+        name = self.project.through(meaning.name)
+        return meaning if name == meaning.name else Meaning(name, None, "project")
 
     def of(self, name: str, home: Scope) -> Meaning | None:
         """The meaning of a name in the scope that binds it."""
@@ -174,16 +200,53 @@ class Meanings:
         meanings = map(self._of_binding, home.bindings[name])
         return [each for each in meanings if each is not None]
 
-    def of_stars(self, home: Scope) -> dict[str, str]:
-        """The known names that each ``import *`` of a file brings; the file passes them all on."""
-        names: dict[str, str] = {}
-        for each in home.bindings.get("*", ()):
-            brought = self._in_star(each.full_name)
-            if not surface.is_of_flax_optim(each.full_name):
-                for name in brought:
-                    self._project.take(each.full_name, name)
-            names.update(brought)
-        return names
+    def names_flax_optim(self) -> bool:
+        """True if the file names flax.optim, or what serves it; only some names are looked up."""
+        meanings = (
+            self.of_dotted(each.root, each.path)
+            for each in self.walk.dotted_names
+            if "optim" in each.path
+        )
+        return (
+            any(self._is_old(self.project.through(name)) for name in self.walk.imported.values())
+            or any(each is not None and self._is_old(each.name) for each in meanings)
+            or any(map(self._looks_up_optim, self.walk.lookups))
+            or any(self._is_old(f"{root}.optim") for root in self._roots_in_quotes())
+        )
+
+    def _is_old(self, name: str) -> bool:
+        return surface.is_of_flax_optim(surface.as_of_old(name)) and not self.project.is_own(name)
+
+    def _looks_up_optim(self, node: ast.Call) -> bool:
+        if "flax.optim" in self.document.source(node):
+            return True
+        base = self.of_expression(node.args[0]) if len(node.args) > 1 else None
+        return base is not None and self._is_old(
+            f"{base.name}.{getattr(node.args[1], 'value', '')}"
+        )
+
+    def _roots_in_quotes(self) -> Iterator[str]:
+        """The full names before ``.optim`` in annotations that are in quotes."""
+        for node, scope in self.walk.annotations:
+            for name in _OPTIM.findall(str(node.value)):
+                home = scope.binder(name, (node.lineno, node.col_offset))
+                meaning = None if home is None else self.of(name, home)
+                if meaning is not None:
+                    yield meaning.name
+
+    def _brought(self) -> Mapping[str, str]:
+        """The known names that each ``import *`` of the file brings, and that it passes on."""
+        if self._of_stars is None:
+            self._of_stars = {}  # so that circles end
+            names: dict[str, str] = {}
+            for each in self._top.bindings.get("*", ()):
+                brought = self._in_star(each.full_name)
+                if not surface.is_of_flax_optim(each.full_name):
+                    for name in brought:
+                        self.project.take(each.full_name, name)
+                names.update(brought)
+            self._of_stars = names
+        return self._of_stars
 
     def _agreed(self, bindings: Iterable[Binding]) -> Meaning | None:
         """The meaning of a name on which all its bindings agree; None if they do not."""
@@ -201,12 +264,9 @@ class Meanings:
 
     def _of_binding(self, binding: Binding) -> Meaning | None:
         if binding.kind == "import":
-            if self._project.is_own(binding.full_name):
+            if self.project.is_own(binding.full_name):
                 return None
-            name = self._project.through(binding.full_name)
-            if name != binding.full_name:
-                return Meaning(name, None, "project")
-            return Meaning(name, binding.alias, "import")
+            return self.outside(Meaning(binding.full_name, binding.alias, "import"))
         if binding.value is not None:
             meaning = self.of_expression(binding.value)
             return None if meaning is None else Meaning(meaning.name, None, "variable")
@@ -220,13 +280,13 @@ class Meanings:
             return None
         if surface.is_of_flax_optim(stars[-1].full_name):
             return Meaning(full, stars[-1].alias, "import")
-        self._project.take(stars[-1].full_name, name)
+        self.project.take(stars[-1].full_name, name)
         return Meaning(full, None, "project")
 
     def _in_star(self, module: str) -> dict[str, str]:
-        if surface.is_of_flax_optim(module) and not self._project.is_own(module):
+        if surface.is_of_flax_optim(module) and not self.project.is_own(module):
             return surface.in_star(module)
-        return self._project.in_star(module)
+        return self.project.in_star(module)
 
 
 def _closest(bindings: Iterable[Binding], name: str) -> ast.alias | None:
@@ -249,88 +309,6 @@ def _imported(binding: Binding) -> str:
         if binding.alias.asname
         else max(binding.full_name, binding.alias.name, key=len)
     )
-
-
-_OPTIM = re.compile(r"\b(\w+)\.optim\b")
-
-
-class Exporter(Mapping[str, str]):
-    """The full names of outside objects, by the names that a file binds at its top.
-
-    A full name is worked out when it is asked for, which may ask other files.
-
-    Args:
-      document: the file.
-      exports: the names that the other files of its project pass on.
-    """
-
-    def __init__(self, document: Document, exports: Exports = NO_EXPORTS) -> None:
-        self.document = document
-        self.project = Project(document, exports)
-        self.walk = walk_of(document)
-        # {a name: its scope}; the names in annotations in quotes come later.
-        self.names = dict(self.walk.names)
-        self.meanings = Meanings(self.names, self.walk.meaningful, self.project)
-        self._top = self.walk.scopes[document.tree]
-        self._of_stars: dict[str, str] | None = None
-
-    def __getitem__(self, name: str) -> str:
-        if name == "*":
-            raise KeyError(name)
-        if name not in self._top.bindings:
-            return self._brought()[name]
-        meaning = self.meanings.of(name, self._top)
-        if meaning is None:
-            raise KeyError(name)
-        return meaning.name
-
-    def __iter__(self) -> Iterator[str]:
-        candidates = dict.fromkeys([*self._brought(), *self._top.bindings])
-        return (name for name in candidates if name in self)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def names_flax_optim(self) -> bool:
-        """True if the file names flax.optim, or what serves it; only some names are looked up."""
-        meanings = (
-            self.meanings.of_dotted(each.root, each.path)
-            for each in self.walk.dotted_names
-            if "optim" in each.path
-        )
-        return (
-            any(self._is_old(self.project.through(name)) for name in self.walk.imported.values())
-            or any(each is not None and self._is_old(each.name) for each in meanings)
-            or any(map(self._looks_up_optim, self.walk.lookups))
-            or any(self._is_old(f"{root}.optim") for root in self._roots_in_quotes())
-        )
-
-    def _is_old(self, name: str) -> bool:
-        return is_of_flax_optim(as_of_old(name)) and not self.project.is_own(name)
-
-    def _looks_up_optim(self, node: ast.Call) -> bool:
-        if "flax.optim" in self.document.source(node):
-            return True
-        base = self.meanings.of_expression(node.args[0]) if len(node.args) > 1 else None
-        return base is not None and self._is_old(
-            f"{base.name}.{getattr(node.args[1], 'value', '')}"
-        )
-
-    def _roots_in_quotes(self) -> Iterator[str]:
-        """The full names before ``.optim`` in annotations that are in quotes."""
-        for node, scope in self.walk.annotations:
-            for name in _OPTIM.findall(str(node.value)):
-                home = scope.binder(name, (node.lineno, node.col_offset))
-                meaning = None if home is None else self.meanings.of(name, home)
-                if meaning is not None:
-                    yield meaning.name
-
-    def _brought(self) -> Mapping[str, str]:
-        """The known names that each ``import *`` of the file brings."""
-        if self._of_stars is None:
-            self._of_stars = {}  # so that circles end
-            self._of_stars = self.meanings.of_stars(self._top)
-        return self._of_stars
 
 
 def exporters(documents: Sequence[Document]) -> dict[Document, Exporter]:

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     imports_by_name,
     taken_apart,
 )
-from flaxoptim_compat.migrate.names.meanings import Exporter, Way
+from flaxoptim_compat.migrate.names.meanings import Exporter, Meaning, Way
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim, served
 from flaxoptim_compat.migrate.program.document import Document
@@ -97,10 +97,10 @@ class Names:
         # The constant that each use in a quoted annotation stands in.
         self.quoted: dict[ast.expr, ast.Constant] = {}
         self._project = exporter.project
-        self._scopes = exporter.names
+        self._scopes = exporter.scopes
         self.walk = exporter.walk
         self.imported = self.walk.imported
-        self.meanings = exporter.meanings
+        self.meanings = exporter
         self._read_imports()
         for dotted in self.walk.dotted_names:
             self._read_dotted(dotted)
@@ -145,20 +145,16 @@ class Names:
 
     def _read_imports(self) -> None:
         for alias, imported in self.imported.items():
-            name = self._project.through(imported)
-            if self._project.is_own(imported):
-                continue
-            if name == imported:
-                self.uses.append(NameUse(alias, name, alias, "import"))
-            else:
-                self.uses.append(NameUse(alias, name, None, "project"))
+            meaning = self.meanings.outside(Meaning(imported, alias, "import"))
+            if not self._project.is_own(imported):
+                self.uses.append(NameUse(alias, *meaning))
 
     def _read_dotted(self, dotted: DottedName) -> None:
         meaning = self.meanings.of_dotted(dotted.root, dotted.path)
         if meaning is None:
             self._read_doubt(dotted)
         elif meaning.way != "variable" or dotted.path:
-            self.uses.append(NameUse(dotted.node, meaning.name, meaning.alias, meaning.way))
+            self.uses.append(NameUse(dotted.node, *meaning))
 
     def _read_doubt(self, dotted: DottedName) -> None:
         """Note a name that may be one of flax.optim, but has another binding too, or none."""
