@@ -95,6 +95,12 @@ def is_lookup(node: ast.Call) -> bool:
     return imports_by_name(node)
 
 
+def call_of(document: Document, node: ast.expr | ast.alias) -> ast.Call | None:
+    """The call of an expression; None if the expression is not called where it stands."""
+    parent = document.parents[node]
+    return parent if isinstance(parent, ast.Call) and parent.func is node else None
+
+
 def arguments_of(node: ast.Call) -> list[ast.expr]:
     """All arguments of a call, by position and by name."""
     return [*node.args, *(each.value for each in node.keywords)]

@@ -61,11 +61,8 @@ def names_in_string(text: str) -> tuple[str, ...]:
     """The full names of flax.optim in a text that is a name, or that binds names for gin."""
     if "flax.optim" not in text:
         return ()
-    return (text,) if _WHOLE.fullmatch(text) else bound_names(text)
-
-
-def bound_names(text: str) -> tuple[str, ...]:
-    """The names of flax.optim that a text binds or refers to, if it is one of gin."""
+    if _WHOLE.fullmatch(text):
+        return (text,)
     matches = _BOUND.findall(_blanked(text))
     return tuple(dict.fromkeys(bound or referred for bound, referred in matches))
 

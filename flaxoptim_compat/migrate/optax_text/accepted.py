@@ -75,11 +75,14 @@ def measured(bound: Bound) -> str:
     from flaxoptim_compat.parity.survey import Namesake, final_error
 
     literals = {name: each.value for name, each in bound.arguments.items() if each.is_literal}
+    unknown = [name for name in bound.arguments if name not in literals]
+    if bound.rate is None:
+        unknown.insert(0, RATE)
     with warnings_ignored():
         usual = Namesake(*BY_NAME[bound.name].suggested[0]).definition(optim)
         assumed = {
             name: getattr(usual.hyper_params, name) if name != DTYPE else usual.dtype_momentum.name
-            for name in _unknown(bound)
+            for name in unknown
         }
         definition = getattr(optim, bound.name)(**literals, **assumed)
     terms = definition.values(terms_of(definition.hyper_params))
@@ -94,9 +97,3 @@ def measured(bound: Bound) -> str:
         f"after {_STEPS} steps of a small model the parameters differ by {error:.2g} of the"
         f" distance travelled{assumption}"
     )
-
-
-def _unknown(bound: Bound) -> list[str]:
-    """The hyper-parameters whose values are not in the call, with a missing learning rate."""
-    names = [name for name, stated in bound.arguments.items() if not stated.is_literal]
-    return names if bound.rate is not None else [RATE, *names]

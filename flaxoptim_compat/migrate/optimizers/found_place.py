@@ -1,13 +1,14 @@
-"""A place that a rule about names and calls found, with one change for both targets."""
+"""A place that a rule found, with its change for the targets of the rule."""
 
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 
@@ -22,6 +23,7 @@ class FoundPlace(NamedTuple):
       becomes: the edits, or the change that makes them; None if the code stays.
       reason: why the code stays; if it is empty, ``what`` and ``instead`` say so.
       cause: the reason of another place, for which this one stays.
+      change: how far the numbers will be from those of before; "" if they stay the same.
       only_shim: whether ``--to optax`` leaves the code to people.
     """
 
@@ -31,6 +33,7 @@ class FoundPlace(NamedTuple):
     becomes: tuple[Edit, ...] | Callable[[ImportPlan], tuple[Edit, ...]] | Change | None = None
     reason: str = ""
     cause: str = ""
+    change: str = ""
     only_shim: bool = False
 
     def finding(self, code: str, reading: Reading) -> Finding | None:
@@ -39,10 +42,13 @@ class FoundPlace(NamedTuple):
         span = self.at if isinstance(self.at, Span) else Span(*document.span(self.at))
         if not reading.allows_on(document.position(span.start)[0], code):
             return None
-        shim = Change(self.becomes) if callable(self.becomes) else self.becomes
-        optax = None if self.only_shim else shim
+        found = functools.partial(Finding, code, *span, self.what, self.instead, cause=self.cause)
+        becomes = Change(self.becomes) if callable(self.becomes) else self.becomes
+        if code.startswith(OF_OPTIMIZERS):
+            # With --to shim, all of this works as it is.
+            return found((), becomes, reason=self.reason, change=self.change)
+        optax = None if self.only_shim else becomes
         reason = self.reason
-        if shim is None and not (reason or self.cause):
+        if becomes is None and not (reason or self.cause):
             reason = f"{self.what}: {self.instead}"
-        about = (self.what, self.instead)
-        return Finding(code, *span, *about, shim, optax, reason=reason, cause=self.cause)
+        return found(becomes, optax, reason=reason)

@@ -1,4 +1,4 @@
-"""The findings of the rules about optimizers: their edits, or why there are none."""
+"""The places that the rules about optimizers find: their edits, or why there are none."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable, Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.steps import bridge_edits
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -24,8 +25,8 @@ def findings(
     instead: str,
     edits_of: EditsOf,
     drops: Callable[[Use, Unit], bool] = lambda use, unit: False,
-) -> Iterator[Finding]:
-    """One finding for each use under a rule, with its edits if its unit is rewritten.
+) -> Iterator[FoundPlace]:
+    """One place for each use under a rule, with its edits if its unit is rewritten.
 
     Args:
       reading: the file.
@@ -39,21 +40,20 @@ def findings(
     # What is loaded may meet an optimizer in several places, and is one thing to settle.
     once = {(use.node, use.problem): (use, unit) for use, unit in uses}
     for use, unit in once.values():
-        if reading.allows(code, use.node):
-            found = functools.partial(Finding, code, *reading.document.span(use.node), what)
-            yield _finding(reading, found, use, unit, instead, edits_of, drops)
+        found = functools.partial(FoundPlace, use.node, what)
+        yield _found(reading, found, use, unit, instead, edits_of, drops)
 
 
-def _finding(
+def _found(
     reading: Reading,
-    found: functools.partial[Finding],
+    found: functools.partial[FoundPlace],
     use: Use,
     unit: Unit,
     instead: str,
     edits_of: EditsOf,
     drops: Callable[[Use, Unit], bool],
-) -> Finding:
-    """The finding of one use."""
+) -> FoundPlace:
+    """The place of one use."""
     if unit.converts and use in unit.bridged:
         of = (
             "and a TrainState of it"
@@ -61,12 +61,10 @@ def _finding(
             else "of the optimizer that the TrainState stands for"
         )
         instead = f"the same, {of}: {use.problem}"
-        change = Change(functools.partial(bridge_edits, reading, use, unit))
-        return found(instead, optax=change)
+        return found(instead, functools.partial(bridge_edits, reading, use, unit))
     if unit.converts:
         gone = (use.node,) if drops(use, unit) else ()
-        change = Change(functools.partial(edits_of, use, unit), drops=gone)
-        return found(instead, optax=change)
+        return found(instead, Change(functools.partial(edits_of, use, unit), drops=gone))
     here = (each for each in unit.problems if each.node is use.node)
     own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
@@ -74,12 +72,12 @@ def _finding(
         # However many places there are, that is one thing to settle.
         first = next(filter(_is_mixed, unit.problems))
     if own is not None and (own is first or not _is_mixed(own)):
-        return found(own.problem, optax=None, reason=own.problem)
+        return found(own.problem, reason=own.problem)
     if _line(use, first) == _line(use, use):
         instead = f"{instead}; it stays: {first.problem}"
     else:
         instead = f"{instead}; it stays, because of {_line(use, first)}"
-    return found(instead, optax=None, cause=first.problem)
+    return found(instead, cause=first.problem)
 
 
 def _is_mixed(use: Use) -> bool:

@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flaxoptim_compat.migrate.names.dotted import call_of
 from flaxoptim_compat.migrate.optimizers.escapes import made_unseen
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.use import (
@@ -52,8 +53,7 @@ class Asked(NamedTuple):
     @property
     def call(self) -> ast.Call | None:
         """The call of the attribute; None if it is not called where it stands."""
-        parent = self.document.parents[self.node]
-        return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
+        return call_of(self.document, self.node)
 
     def use(self, code: str, problem: str = "", node: ast.expr | None = None, **more: Any) -> Use:
         """The use that it is, of the attribute itself or of what is around it."""

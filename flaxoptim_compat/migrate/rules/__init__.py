@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Recognisers
-from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 # Such a file has RULE and find(reading), or RULES and find(code, reading). Those about optimizers
@@ -29,14 +29,12 @@ class Registered(NamedTuple):
     """
 
     rule: Rule
-    sees: Callable[[Reading], Iterator[Finding | FoundPlace]]
+    sees: Callable[[Reading], Iterator[FoundPlace]]
 
     def find(self, reading: Reading) -> Iterator[Finding]:
         """The findings of the rule in a file."""
         for place in self.sees(reading):
-            if isinstance(place, Finding):
-                yield place
-            elif (finding := place.finding(self.rule.code, reading)) is not None:
+            if (finding := place.finding(self.rule.code, reading)) is not None:
                 yield finding
 
 

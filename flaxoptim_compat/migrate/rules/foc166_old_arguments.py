@@ -12,9 +12,9 @@ from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_made_by, is_without_effect
 from flaxoptim_compat.migrate.successors.successor import name_of_today
@@ -183,41 +183,39 @@ def _change(reading: Reading, called: _Called, arguments: Sequence[_Argument]) -
     """The change that makes a call valid today."""
     if any(each.is_unpacked for each in arguments):
         raise _Doubtful("the keywords that are unpacked here are not known")
-    becomes = [each.becomes for each in arguments]
-    _check(called, arguments, becomes)
-    edits = tuple(_edits(reading.document, called, arguments, becomes))
-    gone = [each for each, how in zip(arguments, becomes, strict=True) if how == _GONE]
-    inside = {node for each in gone for node in ast.walk(each.value)}
+    _check(called, arguments)
+    edits = tuple(_edits(reading.document, called, arguments))
+    gone = (each.value for each in arguments if each.becomes == _GONE)
+    inside = {node for value in gone for node in ast.walk(value)}
     uses = (use.node for use in reading.names.uses if use.node in inside)
     return Change(edits, drops=tuple(each for each in uses if isinstance(each, ast.expr)))
 
 
-def _check(called: _Called, arguments: Sequence[_Argument], becomes: Sequence[str]) -> None:
+def _check(called: _Called, arguments: Sequence[_Argument]) -> None:
     """Raise unless each parameter of today is given once, and arguments by place come first."""
-    kept = [each for each in zip(arguments, becomes, strict=True) if each[1] != _GONE]
-    names = [each.parameter.today for each, _ in kept if each.parameter is not None]
+    kept = [each for each in arguments if each.becomes != _GONE]
+    names = [each.parameter.today for each in kept if each.parameter is not None]
     if len({*names}) < len(names):
         raise _Doubtful("one argument is given twice")
     named = False
-    for place, (each, how) in enumerate(kept):
-        if how == _BY_PLACE and (named or each.place != place):
+    for place, each in enumerate(kept):
+        if each.becomes != _BY_PLACE:
+            named = named or each.is_by_name
+        elif named or each.place != place:
             raise _Doubtful("the arguments stand in another order")
-        if how == _BY_PLACE and called.is_partial:
+        elif called.is_partial:
             raise _Doubtful("the places of the later arguments are not known")
-        named = named or (each.is_by_name and how != _BY_PLACE)
 
 
-def _edits(
-    document: Document, called: _Called, arguments: Sequence[_Argument], becomes: Sequence[str]
-) -> Iterator[Edit]:
+def _edits(document: Document, called: _Called, arguments: Sequence[_Argument]) -> Iterator[Edit]:
     """The edits that rename arguments, or delete them with a comma."""
     whole = document.span(called.call)[1]
     spans = [document.span(each.node) for each in arguments]
     before = [document.span(called.function)[1], *(end for _, end in spans)]
     behind = [*(start for start, _ in spans[1:]), whole]
     is_first = not called.is_partial
-    for number, (each, how) in enumerate(zip(arguments, becomes, strict=True)):
-        start, end = spans[number]
+    for number, each in enumerate(arguments):
+        (start, end), how = spans[number], each.becomes
         is_first = is_first and how == _GONE
         if how == _AS_IT_IS:
             continue
@@ -235,9 +233,10 @@ def _edits(
             if name is None or name[1] != each.parameter.name:
                 # Before Python 3.12 the parser could be wrong about places in f-strings.
                 raise _Doubtful("the places of the arguments are not certain")
-            is_named = how == _BY_NAME
-            new = (each.parameter.today,) if is_named else ()
-            yield Edit(start, name.end(1 if is_named else 0), new)
+            if how == _BY_NAME:
+                yield Edit(start, name.end(1), (each.parameter.today,))
+            else:
+                yield Edit(start, name.end(), ())
 
 
 def _check_gap(document: Document, start: int, end: int) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.names.dotted import call_of
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC171", "recurrent-cells", is_rewritten=False)
@@ -21,11 +21,9 @@ _METHOD = ".initialize_carry"
 def find(reading: Reading) -> Iterator[FoundPlace]:
     """The cells that are made without their features, and methods that are called on a class."""
     for use in reading.names.uses:
-        call = reading.document.parents.get(use.node)
-        if not isinstance(call, ast.Call) or call.func is not use.node:
-            continue
+        call = call_of(reading.document, use.node)
         module, _, cell = use.name.removesuffix(_METHOD).rpartition(".")
-        if module != "flax.linen" or cell not in _CELLS:
+        if call is None or module != "flax.linen" or cell not in _CELLS:
             continue
         source = reading.document.source(call.func)
         has_features = call.args or any(each.arg in ("features", None) for each in call.keywords)

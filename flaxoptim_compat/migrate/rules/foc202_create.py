@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.dotted import call_of
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
@@ -52,8 +53,8 @@ def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attr
         return maker.args[:1] == [create] and len(maker.args) == 2 and not maker.keywords
     if not _transforms(points_to, maker, create):
         return False
-    call = document.parents[maker]
-    return isinstance(call, ast.Call) and call.func is maker and _gives_target(call)
+    call = call_of(document, maker)
+    return call is not None and _gives_target(call)
 
 
 def _transforms(points_to: PointsTo, call: ast.Call, function: ast.expr) -> bool:
@@ -74,7 +75,7 @@ _TRANSFORMS = {"jax.jit", "jax.pmap", "jax.vmap"}
 RECOGNISES = Recognises({Definition: {"create": _use}})
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[FoundPlace]:
     """Each call of ``create``."""
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:

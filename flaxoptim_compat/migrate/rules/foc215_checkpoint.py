@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.checkpoints import restores
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
 from flaxoptim_compat.migrate.program.document import Document
@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.rules.rule import Rule
 RULE = Rule("FOC215", "checkpoint", is_rewritten=False)
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[FoundPlace]:
     """Each restored optimizer, and each entry that only an optimizer has in a checkpoint."""
     facts, document = reading.facts, reading.document
     if facts is None:
@@ -28,11 +28,12 @@ def find(reading: Reading) -> Iterator[Finding]:
     for call in document.of_kind(ast.Call) if moves or holding else ():
         if call in holding or (moves and restores(facts.points_to, call)):
             reason = holding.get(call, "")
-            yield from _finding(reading, call, "an optimizer is restored", _CONVERT, reason)
+            becomes = None if reason else ()
+            yield FoundPlace(call, "an optimizer is restored", _CONVERT, becomes, reason)
     # What is read may be stored by any program, as by one in another folder.
     for node, today in stored_entries(facts.points_to, document) if facts.moves_some else ():
-        instead = f"{today} of a TrainState"
-        yield from _finding(reading, node, _ENTRY, instead, _READS.format(today))
+        reason = f"A saved optimizer has this entry; a saved TrainState has `{today}`."
+        yield FoundPlace(node, _ENTRY, f"{today} of a TrainState", reason=reason)
 
 
 def _moves_something(facts: Facts, document: Document) -> bool:
@@ -49,13 +50,3 @@ def _moves_something(facts: Facts, document: Document) -> bool:
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for checkpoints that were saved before"
 _ENTRY = "an entry of an optimizer in a checkpoint"
-_READS = "A saved optimizer has this entry; a saved TrainState has `{}`."
-
-
-def _finding(
-    reading: Reading, node: ast.expr, what: str, instead: str, reason: str = ""
-) -> Iterator[Finding]:
-    if reading.allows(RULE.code, node):
-        start, end = reading.document.span(node)
-        optax = None if reason else ()
-        yield Finding(RULE.code, start, end, what, instead, optax=optax, reason=reason)

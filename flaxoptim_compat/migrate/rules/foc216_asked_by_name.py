@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.dotted import asks_by_name
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Recognises
@@ -62,7 +62,7 @@ def _asked(
 RECOGNISES = Recognises(nodes=[(ast.Call, _uses)])
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[FoundPlace]:
     """Each name in a string by which an attribute of an optimizer is read."""
     what = "the name of something that an optimizer has"
     instead = "the name that a TrainState has, with a dot"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optax_text.text import chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import (
@@ -15,6 +16,7 @@ from flaxoptim_compat.migrate.optimizers.definitions import (
     parts_of,
     why_no_text,
 )
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
@@ -40,51 +42,43 @@ def _use(asked: Asked) -> Use | None:
 RECOGNISES = Recognises({Definition: {ANY: _use}})
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """Each constructor call; a call inside of another one is a part of its text."""
     facts = reading.facts
     if facts is None:
         return
     for site, unit in facts.definitions(reading.document):
         about = "FOC208" if site.name == "MultiOptimizer" else "FOC201"
-        if site.name and code == about and reading.allows(code, site.node):
-            yield _finding(reading, facts, code, site, unit)
+        if site.name and code == about:
+            yield _found(reading, facts, site, unit)
     if code == "FOC208":
         yield from _traversals(reading, facts)
 
 
-def _traversals(reading: Reading, facts: Facts) -> Iterator[Finding]:
+def _traversals(reading: Reading, facts: Facts) -> Iterator[FoundPlace]:
     """Each traversal that belongs to a MultiOptimizer."""
     for call, is_inline in facts.traversals(reading.document):
-        if not reading.allows("FOC208", call):
-            continue
-        start, end = reading.document.span(call)
         edits = () if is_inline else (replaced(reading, call, span(reading, call.args[0])),)
         what = "a traversal, ModelParamTraversal"
-        optax = Change(edits, drops=(call.func,))
-        yield Finding("FOC208", start, end, what, "the function of the traversal", optax=optax)
+        change = Change(edits, drops=(call.func,))
+        yield FoundPlace(call, what, "the function of the traversal", change)
 
 
-def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) -> Finding:
-    """The finding of a constructor call."""
-    document = reading.document
-    start, end = document.span(site.node)
+def _found(reading: Reading, facts: Facts, site: Site, unit: Unit) -> FoundPlace:
+    """The place of a constructor call."""
     what = f"a definition, {' or '.join(f'flax.optim.{name}' for name in sorted(site.names))}"
+    found = functools.partial(FoundPlace, site.node, what)
     if not unit.converts:
         cause = unit.problems[0].problem if unit.problems else ""
-        instead = "the definition stays with its optimizer"
-        return Finding(code, start, end, what, instead, optax=None, cause=cause)
+        return found("the definition stays with its optimizer", cause=cause)
     if unit.definition_stays:
         # One of those that stay together says why it does itself.
         own = why_no_text(facts.points_to, site, unit.overrides)
         reason = own or unit.definition_stays
-        return Finding(
-            code, start, end, what, f"the definition stays. {reason}", optax=None, cause=reason
-        )
+        return found(f"the definition stays. {reason}", cause=reason)
     gone = (site.node.func,)
     if _is_part_of_another(facts, site):
-        instead = "a part of the optax around it"
-        return Finding(code, start, end, what, instead, optax=Change(drops=gone))
+        return found("a part of the optax around it", Change(drops=gone))
     instead, change = "exactly the same in optax", ""
     if reading.accept_changes and reading.writes:
         change = change_of(facts.points_to, site)
@@ -94,10 +88,9 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
         if not reading.writes:
             return ()
         text = _definition_text(reading, facts.points_to, site, unit, imports)
-        return (Edit(start, end, text),)
+        return (replaced(reading, site.node, *text),)
 
-    optax = Change(edits, drops=gone)
-    return Finding(code, start, end, what, instead, optax=optax, change=change)
+    return found(instead, Change(edits, drops=gone), change=change)
 
 
 def _is_part_of_another(facts: Facts, site: Site) -> bool:

@@ -10,10 +10,11 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names import gin
+from flaxoptim_compat.migrate.names.dotted import call_of
 from flaxoptim_compat.migrate.names.names import Names, NameUse
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.known_names import is_base
 
@@ -201,10 +202,9 @@ def _installs(reading: Reading) -> Iterator[FoundPlace]:
     """Each call of ``install``, and each magic of notebooks in its place."""
     instead = "nothing, once all files are rewritten"
     for use in reading.names.uses:
-        if use.name == "flaxoptim_compat.install" and isinstance(use.node, ast.expr):
-            call = reading.document.parents[use.node]
-            if isinstance(call, ast.Call) and call.func is use.node:
-                yield FoundPlace(call, "flaxoptim_compat.install()", instead, ())
+        call = call_of(reading.document, use.node)
+        if use.name == "flaxoptim_compat.install" and call is not None:
+            yield FoundPlace(call, "flaxoptim_compat.install()", instead, ())
     for line, magic in reading.document.magics.items():
         match = _MAGIC.fullmatch(magic)
         if match is not None:

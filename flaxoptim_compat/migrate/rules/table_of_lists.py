@@ -9,8 +9,9 @@ from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.dotted import call_of
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import name_of_today
@@ -50,10 +51,8 @@ def _arguments(reading: Reading) -> Iterator[FoundPlace]:
     """Lists given to functions of jax.numpy that take arrays only."""
     for use in reading.names.uses:
         name = name_of_today(use.name)
-        if name not in _ARGUMENTS or isinstance(use.node, ast.alias):
-            continue
-        call = reading.document.parents[use.node]
-        if isinstance(call, ast.Call) and call.func is use.node:
+        call = call_of(reading.document, use.node) if name in _ARGUMENTS else None
+        if call is not None:
             for node in _lists_in(call, _ARGUMENTS[name], _TODAY.get(name, {})):
                 maker = "numpy:asarray" if name in _WANT_NUMBERS else "jax.numpy:asarray"
                 what = f"a list for an array in a call of {name}"

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from flaxoptim_compat.legacy.calls.of_jax import METHODS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.dotted import call_of
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.found_place import FoundPlace
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 
@@ -44,8 +45,7 @@ def _of_arrays(reading: Reading) -> Iterator[FoundPlace]:
     if not _packages(reading) & {"flax", "jax"}:
         return
     for node in reading.document.of_kind(ast.Attribute):
-        call = reading.document.parents[node]
-        whole = call if isinstance(call, ast.Call) and call.func is node else node
+        whole = call_of(reading.document, node) or node
         row = _OF_ARRAYS.get(node.attr if whole is node else f"{node.attr}()")
         if row is None:
             continue

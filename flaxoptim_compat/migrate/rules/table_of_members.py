@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import (
     owner,
     renamed_attribute,
@@ -162,7 +162,7 @@ _TABLE: dict[str, tuple[str, str, Callable[[Reading, ast.expr, ImportPlan], tupl
 }
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """Each use of one of these members."""
     what, instead, edits = _TABLE[code]
     yield from findings(

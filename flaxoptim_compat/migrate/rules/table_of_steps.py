@@ -7,8 +7,8 @@ import functools
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -111,6 +111,6 @@ _TEXTS = {
 }
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """Each step with gradients only, or each with hyper-parameters too."""
     yield from findings(reading, code, *_TEXTS[code], functools.partial(step_edits, reading))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.escapes import (
     given_away,
     leaves_taken,
     put_away,
     stored_otherwise,
 )
+from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
@@ -73,6 +73,6 @@ RECOGNISES = Recognises(
 )
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     """The uses that one of these rules is about, and why each stays."""
     yield from findings(reading, code, *_TEXTS[code], lambda use, unit, imports: ())

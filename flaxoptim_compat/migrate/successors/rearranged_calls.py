@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import without
-from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.names.dotted import arguments_of, call_of
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors.evident_values import is_array, is_without_effect
@@ -61,8 +61,7 @@ class LostUse:
     @property
     def call(self) -> ast.Call | None:
         """The call of the name; None if it is not called."""
-        parent = self.parent
-        return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
+        return call_of(self.reading.document, self.node)
 
 
 Rearrangement = Callable[[LostUse], Rearranged | None]

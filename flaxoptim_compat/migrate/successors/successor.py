@@ -154,7 +154,8 @@ def _inside(entry: LegacyName, attribute: str) -> Successor:
     name = f"{entry.name}.{attribute}"
     if entry.name.startswith(NN) and attribute in LINEN_INSTEAD_OF_NN:
         today = f"{entry.served_by}:{attribute}"
-        return Successor(name, today, entry.gone_since, _advice(attribute), today)
+        advice = LINEN_INSTEAD_OF_NN[attribute].removesuffix(".")
+        return Successor(name, today, entry.gone_since, advice, today)
     # The name may be gone from the serving module as well.
     deeper = successor(f"{entry.served_by}.{attribute}")
     if deeper is not None:
@@ -171,10 +172,6 @@ def _reached(today: str) -> str:
     if not colon or not module.startswith("numpy."):
         return today
     return f"numpy:{module.removeprefix('numpy.')}.{attribute}"
-
-
-def _advice(attribute: str) -> str:
-    return LINEN_INSTEAD_OF_NN[attribute].removesuffix(".")
 
 
 def _gone_since(name: str) -> str:

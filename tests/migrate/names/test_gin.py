@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.names.gin import bound_names, names_in, renamed
+from flaxoptim_compat.migrate.names.gin import names_in, names_in_string, renamed
 
 NEW = "flaxoptim_compat.optim"
 RENAMED = {
@@ -55,11 +55,13 @@ def test_what_is_not_certain_has_a_reason(text: str) -> None:
 
 
 def test_the_names_that_a_string_binds() -> None:
-    assert bound_names("a/flax.optim.Adam.eps = 1\nf.x = @flax.optim.Adam, 'flax.optim.SGD'") == (
+    assert names_in_string(
+        "a/flax.optim.Adam.eps = 1\nf.x = @flax.optim.Adam, 'flax.optim.SGD'"
+    ) == (
         "flax.optim.Adam.eps",
         "flax.optim.Adam",
     )
-    assert bound_names("flax.optim.Adam: the optimizer") == ()
+    assert names_in_string("flax.optim.Adam: the optimizer") == ()
 
 
 def test_gin_knows_a_class_by_its_module_of_today() -> None:
