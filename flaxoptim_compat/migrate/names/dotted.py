@@ -10,9 +10,9 @@ from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import absolute
 
-_BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
-# The functions that take names in strings.
-CALLS_OF_NAMES = _BY_NAME | {"import_module", "__import__"}
+# The functions that take the name of an attribute in a string, and those that import by a name.
+BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
+CALLS_OF_NAMES = BY_NAME | {"import_module", "__import__"}
 
 
 class DottedName(NamedTuple):
@@ -73,26 +73,21 @@ def constant_getattr(node: ast.Call) -> str | None:
     """The attribute that ``getattr(x, "attribute")`` looks up."""
     function = node.func
     if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) in (2, 3):
-        name = node.args[1]
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
-            return name.value if name.value.isidentifier() else None
+        name = name_asked(node)
+        return name if name.isidentifier() else None
     return None
 
 
-def imports_by_name(node: ast.Call) -> bool:
-    """True if a call looks like ``importlib.import_module(...)`` or ``__import__(...)``."""
-    function = node.func
-    if isinstance(function, ast.Attribute):
-        return function.attr == "import_module"
-    return isinstance(function, ast.Name) and function.id in ("import_module", "__import__")
-
-
-def is_lookup(node: ast.Call) -> bool:
-    """True if a call looks a name up at run time, as ``getattr`` and ``import_module`` do."""
-    function = node.func
-    if isinstance(function, ast.Name) and function.id in _BY_NAME:
-        return len(node.args) > 1
-    return imports_by_name(node)
+def looked_up_by(node: ast.Call) -> str:
+    """The function by which a call looks a name up as the program runs; "" if it does not."""
+    match node.func:
+        case ast.Attribute(attr="import_module" as name):
+            return name
+        case ast.Name(id="import_module" | "__import__" as name):
+            return name
+        case ast.Name(id=name) if name in BY_NAME and len(node.args) > 1:
+            return name
+    return ""
 
 
 def call_of(document: Document, node: ast.expr | ast.alias) -> ast.Call | None:
@@ -139,44 +134,12 @@ def name_of_function(node: ast.Call) -> ast.Name:
     return node.func
 
 
-def asks_by_name(call: ast.Call) -> bool:
-    """True if a call of ``getattr``, ``hasattr`` or ``setattr`` has its name as a literal."""
-    match call.args:
-        case [_, ast.Constant(value=str()), *_]:
-            return True
-    return False
-
-
-def names_asked(document: Document, call: ast.Call) -> tuple[str, ...]:
-    """The names that a ``getattr`` or the like reads; () if they are not written out."""
+def name_asked(call: ast.Call) -> str:
+    """The name that a ``getattr`` or the like asks for; "" if it is not written out."""
     match call.args:
         case [_, ast.Constant(value=str(name)), *_]:
-            return (name,)
-        case [_, ast.Name(id=variable), *_]:
-            return _names_of_loop(document, call, variable)
-    return ()
-
-
-def _names_of_loop(document: Document, call: ast.Call, variable: str) -> tuple[str, ...]:
-    node: ast.AST = call
-    while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
-        node = document.parents[node]
-        loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
-        for loop in loops:
-            match loop.target, loop.iter:
-                case ast.Name(id=name), ast.Tuple(elts=names) | ast.List(elts=names):
-                    if name != variable:
-                        continue
-                    values = [getattr(each, "value", None) for each in names]
-                    texts = tuple(each for each in values if isinstance(each, str))
-                    is_all = len(texts) == len(names) and _is_assigned_once(node, variable)
-                    return texts if is_all else ()
-    return ()
-
-
-def _is_assigned_once(within: ast.AST, variable: str) -> bool:
-    names = (each for each in ast.walk(within) if isinstance(each, ast.Name))
-    return sum(each.id == variable and isinstance(each.ctx, ast.Store) for each in names) == 1
+            return name
+    return ""
 
 
 def whose_fields(node: ast.expr) -> ast.expr:

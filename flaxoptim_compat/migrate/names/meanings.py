@@ -291,24 +291,18 @@ class Exporter(Mapping[str, str]):
 
 def _closest(bindings: Iterable[Binding], name: str) -> ast.alias | None:
     """The import of the longest module that a name is in, among imports that bind one root."""
+    imports = [(each, each.alias) for each in bindings if each.alias is not None]
     around = [
-        each.alias
-        for each in bindings
-        if each.alias is not None
-        and (each.kind != "import" or f"{name}.".startswith(f"{_imported(each)}."))
+        alias
+        for each, alias in imports
+        if each.kind != "import" or f"{name}.".startswith(f"{_loaded(each, alias)}.")
     ]
-    imports = [each.alias for each in bindings if each.alias is not None]
-    return max(around, key=lambda each: len(each.name), default=imports[0])
+    return max(around, key=lambda alias: len(alias.name), default=imports[0][1])
 
 
-def _imported(binding: Binding) -> str:
-    assert binding.alias is not None
-    # `import flax.optim` binds flax, and loads the module.
-    return (
-        binding.full_name
-        if binding.alias.asname
-        else max(binding.full_name, binding.alias.name, key=len)
-    )
+def _loaded(binding: Binding, alias: ast.alias) -> str:
+    """The module or object of an import: `import flax.optim` binds flax, and loads the module."""
+    return binding.full_name if alias.asname else max(binding.full_name, alias.name, key=len)
 
 
 def exporters(documents: Sequence[Document]) -> dict[Document, Exporter]:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.dotted import (
+    BY_NAME,
     DottedName,
     constant_getattr,
-    imports_by_name,
+    looked_up_by,
     taken_apart,
 )
 from flaxoptim_compat.migrate.names.meanings import Exporter, Meaning, Way
@@ -202,14 +203,14 @@ class Names:
     def _read_lookups(self) -> None:
         """Note the calls that look up names of flax.optim while the program runs."""
         for node in self.walk.lookups:
-            if imports_by_name(node):
+            function = looked_up_by(node)
+            if function not in BY_NAME:
                 argument = self.document.source(node.args[0]) if node.args else ""
                 asked = getattr(self.document.parents[node], "attr", "")
                 if "flax.optim" in argument or (asked == "optim" and "flax" in argument):
                     self.lookups.append(node)
                 continue
             base = self.full_name(node.args[0]) or ""
-            function = node.func.id if isinstance(node.func, ast.Name) else ""
             if function == "getattr":
                 # A computed name still has to be changed after `rewrite --to shim`.
                 is_found = is_of_flax_optim(base) or served(as_of_old(base)) is not None

@@ -11,8 +11,8 @@ from flaxoptim_compat.migrate.names.dotted import (
     CALLS_OF_NAMES,
     DottedName,
     imported_module,
-    is_lookup,
     last_name,
+    looked_up_by,
     name_of_function,
     taken_apart,
 )
@@ -66,9 +66,9 @@ class Walk:
             ast.SetComp: self._comprehension,
             ast.DictComp: self._comprehension,
             ast.GeneratorExp: self._comprehension,
-            ast.Global: self._global,
-            ast.Nonlocal: self._nonlocal,
-            ast.ExceptHandler: self._handler,
+            ast.Global: self._elsewhere,
+            ast.Nonlocal: self._elsewhere,
+            ast.ExceptHandler: self._captured,
             ast.MatchAs: self._captured,
             ast.MatchStar: self._captured,
             ast.MatchMapping: self._captured,
@@ -133,7 +133,7 @@ class Walk:
             self._all(node.args)
             self._all(node.keywords)
             return
-        if is_lookup(node):
+        if looked_up_by(node):
             self.lookups.append(node)
         if not self._dotted(node):
             self._inside(node)
@@ -187,7 +187,7 @@ class Walk:
     def _bind(self, name: str, node: ast.AST, kind: BindingKind, **more: Any) -> None:
         after = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
         self._bound.append((self._scope, name, Binding(kind, after, **more)))
-        if more:
+        if kind not in ("nothing", "other"):
             self.meaningful.add(name)
 
     # Statements.
@@ -235,10 +235,9 @@ class Walk:
             self._visit(target)
         elif isinstance(value, ast.Constant) and value.value is None:
             self._bind(target.id, value, "nothing")
-        elif taken_apart(value) is not None:
-            self._bind(target.id, value, "value", value=value)
         else:
-            self._bind(target.id, value, "other")
+            kind: BindingKind = "other" if taken_apart(value) is None else "value"
+            self._bind(target.id, value, kind, value=value)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         self._annotation(node.annotation)
@@ -255,18 +254,13 @@ class Walk:
         if isinstance(node.target, ast.Name):
             self.names[node.target] = self._scope
 
-    def _global(self, node: ast.Global) -> None:
-        self._scope.elsewhere.update(dict.fromkeys(node.names, True))
+    def _elsewhere(self, node: ast.Global | ast.Nonlocal) -> None:
+        is_global = isinstance(node, ast.Global)
+        self._scope.elsewhere.update(dict.fromkeys(node.names, is_global))
 
-    def _nonlocal(self, node: ast.Nonlocal) -> None:
-        self._scope.elsewhere.update(dict.fromkeys(node.names, False))
-
-    def _handler(self, node: ast.ExceptHandler) -> None:
-        if node.name is not None:
-            self._bind(node.name, node, "other")
-        self._inside(node)
-
-    def _captured(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
+    def _captured(
+        self, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar | ast.MatchMapping
+    ) -> None:
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name is not None:
             self._bind(name, node, "other")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.catalogue import (
@@ -127,15 +127,19 @@ def _argument(name: str, parameter: str, node: ast.expr) -> Stated:
         argument = Stated(node, True, literal(node))
     except ValueError:
         argument = Stated(node, False)
-    if isinstance(node, ast.Constant | ast.JoinedStr) and not argument.is_literal:
-        raise Refused(f"{what} is no number")
-    if isinstance(node, ast.Lambda | ast.List | ast.Tuple | ast.Dict | ast.Set):
+    if isinstance(node, _NO_NUMBERS) and not argument.is_literal:
         raise Refused(f"{what} is no number")
     if parameter in BY_NAME[name].decides and not argument.is_literal:
         raise Refused(f"{what} decides which optax it is, and its value is not known here")
     if argument.is_literal and not _fits(name, parameter, argument.value):
         raise Refused(f"{what} is {argument.value}")
     return argument
+
+
+_NO_NUMBERS = (
+    *(ast.Constant, ast.JoinedStr, ast.Lambda),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set),
+)
 
 
 def _fits(name: str, parameter: str, value: Any) -> bool:
@@ -160,14 +164,9 @@ def _check_effects(bound: Bound) -> None:
 
 def acting(bound: Bound) -> list[tuple[Bound, str]]:
     """The hyper-parameters whose expressions may have an effect, each with its call."""
-    return [(owner, name) for owner, name, stated in _stated_in(bound) if may_act(stated.node)]
-
-
-def _stated_in(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
-    if bound.inner is not None:
-        yield from _stated_in(bound.inner)
-    for name, argument in bound.arguments.items():
-        yield bound, name, argument
+    inner = [] if bound.inner is None else acting(bound.inner)
+    own = [(bound, name) for name, stated in bound.arguments.items() if may_act(stated.node)]
+    return [*inner, *own]
 
 
 def check(bound: Bound, injected: Collection[str] = ()) -> None:
@@ -210,10 +209,8 @@ def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]]:
     for each in call.args:
         if isinstance(each, ast.Starred):
             raise Refused(f"the parts come from `{ast.unparse(each)}`: write them out as pairs")
-        if not isinstance(each, ast.Tuple | ast.List) or len(each.elts) != 2:
+        elements = each.elts if isinstance(each, ast.Tuple | ast.List) else []
+        if len(elements) != 2 or any(isinstance(one, ast.Starred) for one in elements):
             raise Refused("a part of the MultiOptimizer is not known here: it is no pair")
-        traversal, optimizer = each.elts
-        if isinstance(traversal, ast.Starred) or isinstance(optimizer, ast.Starred):
-            raise Refused("a part of the MultiOptimizer is not known here: it is no pair")
-        parts.append((traversal, optimizer))
+        parts.append((elements[0], elements[1]))
     return parts

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import (
     arguments_of,
-    asks_by_name,
     assigned,
     last_name,
-    names_asked,
+    name_asked,
     whose_fields,
 )
 from flaxoptim_compat.migrate.optimizers.use import (
@@ -50,7 +49,7 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
         objects = points_to.values(argument)
         if not objects:
             continue
-        is_by_name = argument in call.args[:1] and _asks_for_any(document, call)
+        is_by_name = argument in call.args[:1] and _asks_for_any(call)
         inside = points_to.memory.inside if is_by_name else points_to.data_inside
         holder = "" if sites_of(objects, Optimizer) else "an object that holds "
         sites = sites_of(inside(objects), Optimizer)
@@ -62,18 +61,18 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
         if not sites:
             holder = "the definition of "
             sites = sites_of(inside(points_to.values(argument)), Definition)
-        if sites and (taker := _unseen(points_to, document, call, objects)):
+        if sites and (taker := _unseen(points_to, call, objects)):
             problem = f"`{shown(call)}` may give {holder}an optimizer to {taker}. {RUN_TO_KNOW}"
             yield Use("FOC218", document, argument, sites, problem)
 
 
-def _asks_for_any(document: Document, call: ast.Call) -> bool:
+def _asks_for_any(call: ast.Call) -> bool:
     """True if a call is ``getattr`` with a name that only shows as the program runs."""
     is_getattr = isinstance(call.func, ast.Name) and call.func.id == "getattr"
-    return is_getattr and not names_asked(document, call)
+    return is_getattr and not name_asked(call)
 
 
-def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Objects) -> str:
+def _unseen(points_to: PointsTo, call: ast.Call, given: Objects) -> str:
     """The function whose code is not seen; "" if there is none."""
     function = call.func
     takers = [*points_to.called_by(function)]
@@ -85,7 +84,7 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
         is_own = bool(owners) and all(isinstance(each, Instance) for each in owners)
         if function.attr in known_names.KEEP_THINGS or (is_own and function.attr == "_replace"):
             return ""
-    others = [each for each in names if not _takes(points_to, document, call, each, given)]
+    others = [each for each in names if not _takes(points_to, call, each, given)]
     if others:
         return f"{min(others)}, which may expect an Optimizer"
     if points_to.may_call_unseen(function) or not (takers or _is_method(points_to, function)):
@@ -99,19 +98,14 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
     return ""
 
 
-def _takes(
-    points_to: PointsTo, document: Document, call: ast.Call, name: str, given: Objects
-) -> bool:
+def _takes(points_to: PointsTo, call: ast.Call, name: str, given: Objects) -> bool:
     """True if a package's function takes an optimizer for a tree like others, or is followed."""
     if name in _STORE_UNSEEN:
         return False
     if name in ("getattr", "hasattr"):
-        # The name of an attribute of an optimizer changes, so it is to stand there.
-        if sites_of(given, Optimizer):
-            return asks_by_name(call)
-        # Of a dataclass, it may be any of the fields.
+        # The name of an attribute changes, so it is to stand there; a dataclass has a few fields.
         data = [isinstance(each, Instance) and points_to.memory.is_data(each.of) for each in given]
-        return bool(names_asked(document, call)) or (bool(data) and all(data))
+        return bool(name_asked(call)) or (bool(data) and all(data))
     return (
         name in known_names.PICKLE  # of which `stored_otherwise` speaks
         or is_followed(name)

@@ -133,19 +133,14 @@ class Reading:
     releases: Releases = NEWEST
     _found: dict[object, Any] = dataclasses.field(default_factory=dict, init=False, repr=False)
 
-    def once(self, find: Callable[..., Found], *args: ast.AST) -> Found:
-        """The result of ``find(reading, *args)``, which several rules ask for.
+    def once(self, find: Callable[[Reading], Found]) -> Found:
+        """The result of ``find(reading)``, which several rules ask for.
 
         The reading keeps the result, so that nothing keeps the program after its last file.
-
-        Args:
-          find: the function.
-          args: its arguments after the reading.
         """
-        key = (find, *args)
-        if key not in self._found:
-            self._found[key] = find(self, *args)
-        found: Found = self._found[key]
+        if find not in self._found:
+            self._found[find] = find(self)
+        found: Found = self._found[find]
         return found
 
     def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:

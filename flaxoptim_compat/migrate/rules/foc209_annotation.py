@@ -56,9 +56,6 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
             sites = _mistaken(points_to, document, node)
         if sites != {None}:
             yield Use(RULE.code, document, node, sites)
-        elif _is_annotation(document, node) and (beside := _made_beside(points_to, document)):
-            # As in `Dict[str, Callable[..., OptimizerDef]]`, of which no values are followed.
-            yield Use(RULE.code, document, node, beside, joins=False)
     if not any(map(known_names.is_optimizer, names)):
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
@@ -102,12 +99,6 @@ def _mistaken(points_to: PointsTo, document: Document, node: ast.expr) -> Sites:
     if not _is_annotation(document, node):
         return frozenset({None})
     return _annotated_sites(points_to, document, node, Optimizer)
-
-
-def _made_beside(points_to: PointsTo, document: Document) -> Sites:
-    """The definitions that are made in processes in which a file runs."""
-    together = points_to.processes.together_with(document)
-    return frozenset(each for each in points_to.definitions() if each.document in together)
 
 
 def _is_given(document: Document, node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
-from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
+from flaxoptim_compat.migrate.optimizers.fragments import listed, replaced, span
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
@@ -21,6 +21,7 @@ from flaxoptim_compat.migrate.values.objects import Optimizer, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule("FOC210", "state-dict")
+_FUNCTIONS = {"state_dict": "to_state_dict", "restore_state": "from_state_dict"}
 
 
 def _use(asked: Asked) -> Use:
@@ -93,13 +94,9 @@ def find(reading: Reading) -> Iterator[FoundPlace]:
         del unit
         call = use.node
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-        receiver = span(reading, call.func.value)
-        if call.func.attr == "state_dict":
-            function = imports.name_of("flax.serialization:to_state_dict", call)
-            return (replaced(reading, call, f"{function}(", receiver, ")"),)
-        function = imports.name_of("flax.serialization:from_state_dict", call)
-        entries = span(reading, call.args[0])
-        return (replaced(reading, call, f"{function}(", receiver, ", ", entries, ")"),)
+        function = imports.name_of(f"flax.serialization:{_FUNCTIONS[call.func.attr]}", call)
+        given = listed((span(reading, each),) for each in (call.func.value, *call.args))
+        return (replaced(reading, call, f"{function}(", *given, ")"),)
 
     what = "the values of an optimizer as dicts"
     yield from findings(reading, RULE.code, what, "flax.serialization", edits_of)

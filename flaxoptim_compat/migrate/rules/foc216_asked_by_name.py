@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.names.dotted import asks_by_name
+from flaxoptim_compat.migrate.names.dotted import name_asked
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
@@ -35,25 +35,22 @@ def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[U
             if (handed_on or "." in asked) and _ASKED_FOR.intersection(asked.split(".")):
                 problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
                 yield Use(RULE.code, document, name, frozenset({None}), problem)
-    elif functions & _ASK and asks_by_name(call):
-        yield from _asked(points_to, document, *call.args[:2])
+    elif functions & _ASK and name_asked(call):
+        yield from _asked(points_to, document, call, name_asked(call))
 
 
-def _asked(
-    points_to: PointsTo, document: Document, owner: ast.expr, name: ast.expr
-) -> Iterator[Use]:
-    assert isinstance(name, ast.Constant) and isinstance(name.value, str)
+def _asked(points_to: PointsTo, document: Document, call: ast.Call, asked: str) -> Iterator[Use]:
+    """The use of an attribute that is asked for by its name."""
+    owner, name = call.args[:2]
     values = points_to.values(owner)
-    by_name = f"is asked for `{name.value}` by this name: write it with a dot, or use isinstance."
-    if name.value == "create" and (made := sites_of(values, Definition)):
+    by_name = f"is asked for `{asked}` by this name: write it with a dot, or use isinstance."
+    if asked == "create" and (made := sites_of(values, Definition)):
         yield Use(RULE.code, document, name, made, f"The definition {by_name}")
     if not (sites := sites_of(values, Optimizer)):
         return
     # A container has none of these attributes, whatever it holds.
     others = [each for each in values if not isinstance(each, Optimizer | Container)]
     if others or points_to.is_unknown(owner):
-        call = document.parents[name]
-        assert isinstance(call, ast.Call)
         yield Use("FOC219", document, call, sites, mixed(others), is_doubt=True)
     else:
         yield Use(RULE.code, document, name, sites, f"The optimizer {by_name}")

@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names import gin
-from flaxoptim_compat.migrate.names.dotted import call_of
+from flaxoptim_compat.migrate.names.dotted import call_of, looked_up_by
 from flaxoptim_compat.migrate.names.names import Names, NameUse
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
@@ -127,7 +127,7 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
 def _lookups(reading: Reading) -> Iterator[FoundPlace]:
     """The calls that look something up in flax.optim while the program runs."""
     for call in reading.names.lookups:
-        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        function = looked_up_by(call)
         base = reading.names.full_name(call.args[0]) or ""
         if function == "getattr":
             what = f"a name of {base} that is computed"
@@ -173,9 +173,8 @@ def _stand_ins(reading: Reading) -> Iterator[FoundPlace]:
     """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
     nodes: list[ast.expr | ast.alias] = [use.node for use in reading.once(_uses).get("FOC108", ())]
     nodes += [node for node, _ in reading.names.strings if _is_in_modules_of_sys(reading, node)]
-    for call in reading.names.lookups:
-        if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):
-            nodes.append(call)
+    lookups = reading.names.lookups
+    nodes += [each for each in lookups if looked_up_by(each) in ("setattr", "delattr")]
     for node in nodes:
         instead = "nothing, once no code needs flax.optim"
         reason = "Delete this stand-in once no file uses flax.optim."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
@@ -75,28 +75,7 @@ def _values(reading: Reading, node: ast.expr) -> Sequence[ast.expr | None]:
     """The values that a name gets in its function, or the expression; None if one is not known."""
     if not isinstance(node, ast.Name):
         return [node]
-    return reading.once(_bindings, reading.document.variables_of(node)).get(node.id, [None])
-
-
-def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[ast.expr | None]]:
-    """The values of each name in a function, or in a file."""
-    values: dict[str, list[ast.expr | None]] = {}
-    for node in ast.walk(around):
-        for name, value in _bound_by(node, reading.document.parents):
-            values.setdefault(name, []).append(value)
-    return values
-
-
-def _bound_by(
-    node: ast.AST, parents: Mapping[ast.AST, ast.AST]
-) -> Iterator[tuple[str, ast.expr | None]]:
-    if isinstance(node, ast.arg):
-        yield node.arg, None
-    elif isinstance(node, ast.Global | ast.Nonlocal):
-        yield from ((name, None) for name in node.names)
-    elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        match parents[node]:
-            case ast.Assign(targets=targets, value=value) if node in targets:
-                yield node.id, value
-            case _:
-                yield node.id, None
+    home = reading.names.walk.names[node].binder(node.id, (node.lineno, node.col_offset))
+    if home is None or home.node is not reading.document.variables_of(node):
+        return [None]
+    return [each.value for each in home.bindings[node.id]]

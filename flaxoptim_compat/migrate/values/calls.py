@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Mapping
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.names.dotted import names_asked
+from flaxoptim_compat.migrate.names.dotted import name_asked
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
@@ -418,11 +418,8 @@ class Calls:
             return NOTHING
         owners = given.positional[0]
         found = NOTHING.union(*given.positional[2:3])
-        names = names_asked(call.document, call.node)
-        for each in names:
-            found |= memory.attribute(owners, each, call.modules)
-        if names:
-            return found
+        if asked := name_asked(call.node):
+            return found | memory.attribute(owners, asked, call.modules)
         if any(isinstance(each, External) and known_names.is_package(each.name) for each in owners):
             found |= external(known_names.COMPUTED)
         for owner in owners:
