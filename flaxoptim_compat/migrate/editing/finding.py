@@ -20,7 +20,7 @@ class Change:
 
     Args:
       edits: the edits, or a function that makes them once it is known which imports go.
-      drops: the nodes of uses that will be gone.
+      drops: the code with names in it that will be gone.
       moves: import aliases, and the names that they bring from now on; see ``ImportPlan.redirect``.
       unless: the node of a use; if another change drops it, this change does nothing.
     """

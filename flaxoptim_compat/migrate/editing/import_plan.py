@@ -124,11 +124,11 @@ class ImportPlan:
         return ".".join(filter(None, [new.bound, inside.rstrip("."), path]))
 
     def release(self, node: ast.AST) -> None:
-        """Note that the node of a NameUse, or an import alias, will be gone."""
+        """Note that code with names in it, or an import alias, will be gone."""
         if isinstance(node, ast.alias):
             self._dropped.add(node)
         elif isinstance(node, ast.expr):
-            self._released.update(names_in(node))
+            self._released.update(each for each in ast.walk(node) if isinstance(each, ast.Name))
 
     def is_released(self, node: ast.AST) -> bool:
         """True if the node of a NameUse, or an import alias, was released."""

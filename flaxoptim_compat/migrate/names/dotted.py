@@ -31,37 +31,36 @@ class DottedName(NamedTuple):
     scope: Scope
 
 
+def prefixes_of(node: ast.expr) -> Iterator[ast.expr]:
+    """A dotted name, then the name without its last attribute, and so on to the root."""
+    while True:
+        yield node
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Call) and constant_getattr(node) is not None:
+            node = node.args[0]
+        else:
+            return
+
+
 def taken_apart(node: ast.expr) -> tuple[ast.Name, tuple[str, ...]] | None:
     """The root and the attributes of a dotted name; None if it is something else."""
     path: list[str] = []
-    while True:
-        if isinstance(node, ast.Attribute):
-            path.append(node.attr)
-            node = node.value
-        elif isinstance(node, ast.Name):
-            return node, tuple(reversed(path))
-        elif isinstance(node, ast.Call):
-            attribute = constant_getattr(node)
-            if attribute is None:
-                return None
-            path.append(attribute)
-            node = node.args[0]
-        else:
-            return None
+    for each in prefixes_of(node):
+        if isinstance(each, ast.Name):
+            return each, tuple(reversed(path))
+        if isinstance(each, ast.Attribute):
+            path.append(each.attr)
+        elif isinstance(each, ast.Call):
+            path.append(name_asked(each))
+    return None
 
 
 def names_in(node: ast.expr) -> list[ast.Name]:
     """The names that a dotted name consists of: its root, and each ``getattr`` around it."""
-    names = []
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute):
-            node = node.value
-        elif isinstance(node, ast.Call) and constant_getattr(node) is not None:
-            names.append(name_of_function(node))
-            node = node.args[0]
-        else:
-            return names
-    return [*names, node]
+    *around, root = prefixes_of(node)
+    names = [name_of_function(each) for each in around if isinstance(each, ast.Call)]
+    return [*names, root] if isinstance(root, ast.Name) else names
 
 
 def last_name(node: ast.expr) -> str:

@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     last_name,
     looked_up_by,
     name_of_function,
+    prefixes_of,
     taken_apart,
 )
 from flaxoptim_compat.migrate.names.scopes import Binding, BindingKind, Scope
@@ -145,14 +146,10 @@ class Walk:
             return False
         root, path = parts
         self.dotted_names.append(DottedName(node, root, path, self._scope))
-        inside: ast.expr = node
-        while inside is not root:
-            if isinstance(inside, ast.Call):
-                self.names[name_of_function(inside)] = self._scope
-                self._all(inside.args[2:])
-                inside = inside.args[0]
-            elif isinstance(inside, ast.Attribute):
-                inside = inside.value
+        for each in prefixes_of(node):
+            if isinstance(each, ast.Call):
+                self.names[name_of_function(each)] = self._scope
+                self._all(each.args[2:])
         self.names[root] = self._scope
         return True
 

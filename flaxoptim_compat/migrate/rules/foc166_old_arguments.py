@@ -185,10 +185,8 @@ def _change(reading: Reading, called: _Called, arguments: Sequence[_Argument]) -
         raise _Doubtful("the keywords that are unpacked here are not known")
     _check(called, arguments)
     edits = tuple(_edits(reading.document, called, arguments))
-    gone = (each.value for each in arguments if each.becomes == _GONE)
-    inside = {node for value in gone for node in ast.walk(value)}
-    uses = (use.node for use in reading.names.uses if use.node in inside)
-    return Change(edits, drops=tuple(each for each in uses if isinstance(each, ast.expr)))
+    gone = tuple(each.value for each in arguments if each.becomes == _GONE)
+    return Change(edits, drops=gone)
 
 
 def _check(called: _Called, arguments: Sequence[_Argument]) -> None:

@@ -52,8 +52,9 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         return
     if any(known_names.legacy_name(name) == known_names.BASE for name in names):
         sites = _annotated_sites(points_to, document, node, Definition)
-        if sites == {None}:
-            sites = _mistaken(points_to, document, node)
+        if sites == {None} and _is_annotation(document, node):
+            # Annotations may call optimizers definitions.
+            sites = _annotated_sites(points_to, document, node, Optimizer)
         if sites != {None}:
             yield Use(RULE.code, document, node, sites)
     if not any(map(known_names.is_optimizer, names)):
@@ -92,13 +93,6 @@ def _is_annotation(document: Document, node: ast.expr) -> bool:
         case ast.FunctionDef(returns=annotation):
             return annotation is inner
     return False
-
-
-def _mistaken(points_to: PointsTo, document: Document, node: ast.expr) -> Sites:
-    """The definitions of the optimizers of an annotation that calls them definitions."""
-    if not _is_annotation(document, node):
-        return frozenset({None})
-    return _annotated_sites(points_to, document, node, Optimizer)
 
 
 def _is_given(document: Document, node: ast.expr) -> bool:
@@ -170,5 +164,4 @@ def _names_definition(reading: Reading, node: ast.expr) -> bool:
         for each in points_to.values(node)
     ):
         return False
-    of_definitions = _annotated_sites(points_to, document, node, Definition)
-    return of_definitions != {None} or _mistaken(points_to, document, node) == {None}
+    return _annotated_sites(points_to, document, node, Definition) != {None}

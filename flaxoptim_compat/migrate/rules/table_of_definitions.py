@@ -107,10 +107,7 @@ def _definition_text(
     reading: Reading, points_to: PointsTo, site: Site, unit: Unit, imports: ImportPlan
 ) -> Fragments:
     """The optax expression for a constructor call."""
-
-    def name_of(dotted: str) -> str:
-        return imports.name_of(dotted, site.node)
-
+    name_of = functools.partial(imports.name_of, at=site.node)
     injected, plain, document = unit.overrides, reading.accept_changes, site.document
     if site.name == "MultiOptimizer":
         return partition(parts_of(points_to, site, injected), document, name_of, plain)

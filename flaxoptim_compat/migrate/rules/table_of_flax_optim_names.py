@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names import gin
-from flaxoptim_compat.migrate.names.dotted import call_of, looked_up_by
+from flaxoptim_compat.migrate.names.dotted import call_of, looked_up_by, names_in, prefixes_of
 from flaxoptim_compat.migrate.names.names import Names, NameUse
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
@@ -67,7 +67,7 @@ def _code(use: NameUse, names: Names) -> str:
         return "FOC109" if use.node.name == "*" else "FOC101"
     if use.node in names.quoted:
         return "FOC105"
-    return "FOC103" if any(isinstance(each, ast.Call) for each in _parts(use.node)) else "FOC102"
+    return "FOC103" if len(names_in(use.node)) > 1 else "FOC102"
 
 
 def _named(reading: Reading, use: NameUse) -> FoundPlace:
@@ -106,22 +106,13 @@ def _anchor(use: NameUse, names: Names) -> ast.expr | None:
     """The part of a dotted name that has to be written anew; None if its import does all."""
     assert isinstance(use.node, ast.expr)
     is_part = is_dynamic_scale if is_dynamic_scale(use.name) else is_of_flax_optim
-    *_, innermost = (each for each in _parts(use.node) if is_part(names.full_name(each) or ""))
+    *_, innermost = (each for each in prefixes_of(use.node) if is_part(names.full_name(each) or ""))
     if not isinstance(innermost, ast.Name):
         return innermost
     # `import *` does not bring the modules of flax.optim any more, only their names.
     by_star = use.binding is not None and use.binding.name == "*"
     is_module = (names.full_name(innermost) or "").rpartition(".")[2].islower()
     return innermost if by_star and is_module else None
-
-
-def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    """A dotted name, then the name without its last attribute, and so on to the root."""
-    yield node
-    if isinstance(node, ast.Attribute):
-        yield from _parts(node.value)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
-        yield from _parts(node.args[0])  # getattr(flax, "optim")
 
 
 def _lookups(reading: Reading) -> Iterator[FoundPlace]:

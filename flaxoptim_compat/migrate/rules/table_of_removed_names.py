@@ -10,7 +10,7 @@ from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.dotted import taken_apart
+from flaxoptim_compat.migrate.names.dotted import prefixes_of, taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import replaced
@@ -172,7 +172,8 @@ def _of_import(reading: Reading, alias: ast.alias, name: str, replacement: Succe
 def _of_use(
     reading: Reading, use: NameUse, node: ast.expr, replacement: Successor
 ) -> FoundPlace | None:
-    part = _part(node, replacement.old.count(".") - use.name.count("."))
+    surplus = max(use.name.count(".") - replacement.old.count("."), 0)
+    part = _part(node, surplus)
     if part is None:
         return None
     lost = LostUse(reading, part, replacement)
@@ -207,10 +208,7 @@ def _of_use(
 
 
 def _changed(lost: LostUse, node: ast.expr, rearranged: Rearranged) -> FoundPlace:
-    gone = {node, *rearranged.removed}
-    uses = (use.node for use in lost.reading.names.uses if use.node in gone)
-    drops = tuple(each for each in uses if isinstance(each, ast.expr))
-    change = Change(rearranged.make, drops=drops, unless=node)
+    change = Change(rearranged.make, drops=(node, *rearranged.removed), unless=node)
     return FoundPlace(rearranged.at, lost.successor.what, rearranged.instead, change)
 
 
@@ -235,13 +233,10 @@ def _makes_none(node: ast.AST) -> bool:
 
 def _part(node: ast.expr, surplus: int) -> ast.expr | None:
     """The expression of a name, without attributes that are looked up on it."""
-    for _ in range(-surplus):
-        if isinstance(node, ast.Attribute):
-            node = node.value
-        elif isinstance(node, ast.Call) and node.args:
-            node = node.args[0]
-        else:
-            return None
+    parts = list(prefixes_of(node))
+    if surplus >= len(parts):
+        return None
+    node = parts[surplus]
     if isinstance(node, ast.Call) and len(node.args) > 2:
         return None  # getattr with a default: the program is ready for its absence
     if isinstance(node, ast.Attribute | ast.Name) and not isinstance(node.ctx, ast.Load):

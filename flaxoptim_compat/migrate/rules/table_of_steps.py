@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
@@ -61,7 +61,7 @@ _RETURNS_MORE = (
 def _order_matters(asked: Asked, step: ast.Call) -> bool:
     """True if computing the gradients may change hyper-parameters that optax gets earlier."""
     values = [each.value for each in step.keywords if each.arg != "grads"]
-    inside = _inside(gradients_of(step))
+    inside = chain.from_iterable(map(ast.walk, gradients_of(step)))
     acts = any(isinstance(each, _ACT) and not _is_of_jax(asked, each) for each in inside)
     return acts and not all(_stays(asked.document, each) for each in values)
 
@@ -85,10 +85,6 @@ def _stays(document: Document, node: ast.expr) -> bool:
     shared = [each.names for each in document.of_kind(ast.Global)]
     shared += [each.names for each in document.of_kind(ast.Nonlocal)]
     return not any(node.id in each for each in shared)
-
-
-def _inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    return chain.from_iterable(map(ast.walk, nodes))
 
 
 RECOGNISES = Recognises(

@@ -30,7 +30,7 @@ class Rearranged(NamedTuple):
       at: the code that changes.
       instead: the new code, for people.
       make: makes the edits.
-      removed: the names beside that of the use that will be gone.
+      removed: the code beside the name that will be gone.
     """
 
     at: ast.expr
@@ -173,9 +173,8 @@ def _tied_in(lost: LostUse) -> Rearranged | None:
     call, arguments = lost.call, _by_place(lost.call, 2)
     if call is None or not arguments or not is_without_effect(arguments[0]):
         return None
-    gone = [each for each in ast.walk(arguments[0]) if isinstance(each, ast.Name | ast.Attribute)]
     edit = _second(lost.reading, call, arguments[1])
-    return Rearranged(call, "the second argument", lambda _: (edit,), tuple(gone))
+    return Rearranged(call, "the second argument", lambda _: (edit,), (arguments[0],))
 
 
 def _second(reading: Reading, call: ast.Call, second: ast.expr) -> Edit:
