@@ -75,7 +75,7 @@ def names_in(text: str) -> Iterator[GinName]:
     """
     code = _blanked(text)
     by_start = {each.start: each for each in _imported(code)}
-    brought = [each.name for each in by_start.values()]
+    brought = tuple(f"{each.name}." for each in by_start.values())
     bound = {match.start(match.lastindex or 0) for match in _BOUND.finditer(code)}
     bound |= {match.start(1) for match in _HEAD.finditer(code)}
     for match in _NAME.finditer(_blanked(text, strings=False)):
@@ -85,7 +85,7 @@ def names_in(text: str) -> Iterator[GinName]:
             new, reason = None, "Only the program knows what this text is for."
         elif new is None:
             reason = _why_not(match[0])
-        elif _DYNAMIC.search(code) and not any(_is_inside(match[0], each) for each in brought):
+        elif _DYNAMIC.search(code) and not f"{match[0]}.".startswith(brought):
             new, reason = None, "Another import brings this: import flaxoptim_compat.optim."
         by_start.setdefault(start, GinName(start, end, match[0], new, reason))
     yield from (by_start[start] for start in sorted(by_start))
@@ -109,10 +109,6 @@ def _why_not(name: str) -> str:
             "DynamicScale is in flax.training.dynamic_scale: gin knows it by how it was registered."
         )
     return f"flaxoptim_compat.optim has no {name.removeprefix('flax.optim.')}."
-
-
-def _is_inside(name: str, module: str) -> bool:
-    return f"{name}.".startswith(f"{module}.")
 
 
 def _blanked(text: str, strings: bool = True) -> str:

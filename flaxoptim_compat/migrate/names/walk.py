@@ -273,29 +273,24 @@ class Walk:
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._bind(node.name, node, "other")
         self._all(node.decorator_list)
-        self._arguments(node.args)
         self._annotation(node.returns)
-        around = self._enter(node)
-        self._parameters(node.args)
-        self._all(node.body)
-        self._scope = around
+        self._called(node, node.body)
 
     def _lambda(self, node: ast.Lambda) -> None:
-        self._arguments(node.args)
-        around = self._enter(node)
-        self._parameters(node.args)
-        self._visit(node.body)
-        self._scope = around
+        self._called(node, [node.body])
 
-    def _arguments(self, node: ast.arguments) -> None:
-        self._all(node.defaults)
-        self._all(node.kw_defaults)
-        for each in parameters(node):
+    def _called(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, body: Iterable[ast.AST]
+    ) -> None:
+        self._all(node.args.defaults)
+        self._all(node.args.kw_defaults)
+        for each in parameters(node.args):
             self._annotation(each.annotation)
-
-    def _parameters(self, node: ast.arguments) -> None:
-        for each in parameters(node):
+        around = self._enter(node)
+        for each in parameters(node.args):
             self._bind(each.arg, each, "other")
+        self._all(body)
+        self._scope = around
 
     def _class(self, node: ast.ClassDef) -> None:
         self._bind(node.name, node, "other")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_statements import without
+from flaxoptim_compat.migrate.names.dotted import call_of
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
@@ -21,10 +22,9 @@ def find(reading: Reading) -> Iterator[FoundPlace]:
     for use in reading.names.uses:
         if use.name not in _NAMES or isinstance(use.node, ast.alias):
             continue
-        call = reading.document.parents[use.node]
-        statement = reading.document.parents[call]
-        is_call = isinstance(call, ast.Call) and call.func is use.node and not call.args
-        if is_call and isinstance(statement, ast.Expr):
+        call = call_of(reading.document, use.node)
+        statement = None if call is None or call.args else reading.document.parents[call]
+        if isinstance(statement, ast.Expr):
             change = Change((without(reading.document, statement),), drops=(use.node,))
             yield FoundPlace(use.node, _WHAT, "nothing", change)
         elif isinstance(getattr(use.node, "ctx", None), ast.Load):

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
-from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import call_of
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
+from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
@@ -95,9 +96,8 @@ def _is_slice(node: ast.expr) -> bool:
 def _made(
     reading: Reading, node: ast.expr, what: str, instead: str, maker: str = "jax.numpy:asarray"
 ) -> FoundPlace:
-    span = Span(*reading.document.span(node))
-
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
-        return (Edit(*span, (f"{imports.name_of(maker, node)}(", span, ")")),)
+        function = imports.name_of(maker, node)
+        return (replaced(reading, node, f"{function}(", span(reading, node), ")"),)
 
     return FoundPlace(node, what, instead, edits)

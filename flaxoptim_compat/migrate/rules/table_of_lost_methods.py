@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import call_of
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
+from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
@@ -36,14 +37,14 @@ _NEW = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
 
 
 def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
-    """The lost methods of arrays, or those of FrozenDicts."""
-    yield from _of_arrays(reading) if code == "FOC167" else _of_dicts(reading)
+    """The lost methods of arrays, or those of FrozenDicts, in files that use jax or flax."""
+    packages = {use.name.partition(".")[0] for use in reading.names.uses}
+    if packages & {"flax", "jax"}:
+        yield from _of_arrays(reading) if code == "FOC167" else _of_dicts(reading)
 
 
 def _of_arrays(reading: Reading) -> Iterator[FoundPlace]:
     """Lost methods of evident arrays, and those that are known by their names."""
-    if not _packages(reading) & {"flax", "jax"}:
-        return
     for node in reading.document.of_kind(ast.Attribute):
         whole = call_of(reading.document, node) or node
         row = _OF_ARRAYS.get(node.attr if whole is node else f"{node.attr}()")
@@ -60,12 +61,11 @@ def _of_arrays(reading: Reading) -> Iterator[FoundPlace]:
 
 def _of_dicts(reading: Reading) -> Iterator[FoundPlace]:
     """The calls of methods that only the results of ``init`` and ``apply`` have."""
-    if not _packages(reading) & {"flax", "jax"}:
-        return
     own = {each.name for each in reading.document.of_kind(ast.FunctionDef)}
+    methods = _OF_DICTS.keys() - own
     for call in reading.document.of_kind(ast.Call):
         method = call.func
-        if not isinstance(method, ast.Attribute) or method.attr not in _OF_DICTS.keys() - own:
+        if not isinstance(method, ast.Attribute) or method.attr not in methods:
             continue
         if _is_of_a_frozen_dict(reading, call, method):
             what = f"FrozenDict.{method.attr}, {_OF_DICTS[method.attr]}"
@@ -73,10 +73,6 @@ def _of_dicts(reading: Reading) -> Iterator[FoundPlace]:
             yield FoundPlace(
                 call, what, today, functools.partial(_edits, reading, method, call, f"{today}(x)")
             )
-
-
-def _packages(reading: Reading) -> set[str]:
-    return {use.name.partition(".")[0] for use in reading.names.uses}
 
 
 def _is_own_or_imported(reading: Reading, node: ast.expr) -> bool:
@@ -89,21 +85,18 @@ def _edits(
     reading: Reading, node: ast.Attribute, whole: ast.expr, today: str, imports: ImportPlan
 ) -> tuple[Edit, ...]:
     """The edit that makes a method a call of today, such as ``numpy.asarray(x)``."""
-    holder = Span(*reading.document.span(node.value))
-    start, end = reading.document.span(whole)
     function = _FUNCTION.fullmatch(today)
     if function is None:
         before, after = re.split(r"\bx\b", today)
-        if isinstance(node.value, ast.BinOp):
-            before, after = f"{before}(", f"){after}"
-        return (Edit(start, end, (before, holder, after)),)
+        return (replaced(reading, whole, before, *owner(reading, node.value), after),)
     name = imports.name_of(f"{function[1]}:{function[2]}", whole)
     # The arguments, with everything behind the parenthesis.
-    arguments = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
+    start = reading.document.text.index("(", span(reading, node).end) + 1
+    arguments = Span(start, span(reading, whole).end)
     comma = ""
     if isinstance(whole, ast.Call) and (whole.args or whole.keywords):
         comma = "," if reading.document.text[arguments.start] == "\n" else ", "
-    return (Edit(start, end, (f"{name}(", holder, comma, arguments)),)
+    return (replaced(reading, whole, f"{name}(", span(reading, node.value), comma, arguments),)
 
 
 def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute) -> bool:

@@ -10,7 +10,7 @@ from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.dotted import prefixes_of, taken_apart
+from flaxoptim_compat.migrate.names.dotted import prefixes_of
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import replaced
@@ -149,8 +149,7 @@ def _beside_modules(reading: Reading, replacement: Successor | None) -> Successo
 def _of_import(reading: Reading, alias: ast.alias, name: str, replacement: Successor) -> FoundPlace:
     lacking = _lacking(reading, replacement, replacement.imported)
     if not replacement.today or lacking:
-        reason = f"{replacement.what}: {lacking or replacement.instead}"
-        return FoundPlace(alias, replacement.what, replacement.instead, reason=reason)
+        return FoundPlace(alias, replacement.what, replacement.instead, reason=lacking)
     cause = _stays_inside(reading, replacement)
     if cause:
         return FoundPlace(alias, replacement.what, _shown(replacement), cause=cause)
@@ -177,14 +176,14 @@ def _of_use(
     if part is None:
         return None
     lost = LostUse(reading, part, replacement)
-    bound = _bound_to(reading, node)
+    *_, root = prefixes_of(node)
+    bound = reading.names.full_name(root) or ""
     imported = bool(bound) and replacement.old.count(".") <= bound.count(".")
     lacking = _lacking(reading, replacement, replacement.today)
     if not replacement.today or lacking:
         if imported:
             return None
-        reason = f"{replacement.what}: {lacking or replacement.instead}"
-        return FoundPlace(part, replacement.what, replacement.instead, reason=reason)
+        return FoundPlace(part, replacement.what, replacement.instead, reason=lacking)
     if replacement.old in REARRANGED and (use.way == "import" or not imported):
         rearranged = REARRANGED[replacement.old](lost)
         if rearranged is not None:
@@ -244,18 +243,12 @@ def _part(node: ast.expr, surplus: int) -> ast.expr | None:
     return node
 
 
-def _bound_to(reading: Reading, node: ast.expr) -> str:
-    """The full name of the first part of a dotted name."""
-    parts = taken_apart(node)
-    return (reading.names.full_name(parts[0]) if parts is not None else None) or ""
-
-
 def _lacking(reading: Reading, replacement: Successor, today: str) -> str:
     """The reason why a successor is not written for these versions; "" if it is."""
     lacking = reading.releases.lacking(today)
     if lacking is None:
         return ""
-    later = f"{_dotted(today)} from {lacking.package} {lacking.since} on"
+    later = f"{replacement.what}: {_dotted(today)} from {lacking.package} {lacking.since} on"
     package, _, gone_since = replacement.gone_since.partition(" ")
     if reading.releases.are_before(package, gone_since):
         return f"{later}; before, it can stay"
@@ -269,8 +262,8 @@ def _stays_inside(reading: Reading, module: Successor) -> str:
             continue
         replacement = successor(use.name)
         lacking = "" if replacement is None else _lacking(reading, replacement, replacement.today)
-        if replacement is not None and lacking:
-            return f"{replacement.what}: {lacking}"
+        if lacking:
+            return lacking
     return ""
 
 
