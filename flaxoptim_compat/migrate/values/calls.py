@@ -40,8 +40,8 @@ from flaxoptim_compat.migrate.values.objects import (
 
 # Methods of an optimizer that return one.
 _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
-# As many arguments as the last `*` may stand for.
-MOST_SLOTS = 8
+# As many arguments as `*` may stand for, with those behind it.
+MOST_SLOTS = 16
 # So many functions that are made of others may be in each other.
 _MOST_DEEP = 12
 
@@ -64,23 +64,20 @@ class Given:
     """The arguments of a call.
 
     Args:
-      positional: by position, up to the first with a star.
+      positional: by position.
       named: by name.
-      rest: what else may be given by position, among what stars stand for.
       rest_named: the dicts behind two stars.
     """
 
     positional: list[Objects] = dataclasses.field(default_factory=list)
     named: dict[str, Objects] = dataclasses.field(default_factory=dict)
-    rest: Objects = NOTHING
     rest_named: Objects = NOTHING
-    has_rest: bool = False
 
     def __getitem__(self, place: tuple[int, str]) -> Objects:
         index, name = place
         if index < len(self.positional):
             return self.positional[index]
-        return self.named.get(name, self.rest)
+        return self.named.get(name, NOTHING)
 
     def behind(self, count: int) -> Given:
         """The arguments without the first ones by position."""
@@ -89,7 +86,7 @@ class Given:
     @property
     def all(self) -> Objects:
         """The values of all arguments, those of ``*`` and ``**`` among them."""
-        return self.rest.union(self.rest_named, *self.positional, *self.named.values())
+        return self.rest_named.union(*self.positional, *self.named.values())
 
 
 class Calls:
@@ -131,13 +128,9 @@ class Calls:
             case Instance(of=of):
                 return self.result(call, self._memory.member(of, "__call__", function), given)
             case Partial(node=node):
-                inner, bound = self._bound(node)
-                both = Given([*bound.positional, *given.positional], {**bound.named, **given.named})
-                both.rest, both.has_rest = given.rest | bound.rest, given.has_rest or bound.has_rest
-                both.rest_named = given.rest_named | bound.rest_named
-                return self.result(call, inner, both)
-            case Transformed(node=node):
-                self.result(call, self._bound(node)[0], given)
+                return self.result(call, self.bound_by(function), self._with_bound(node, given))
+            case Transformed():
+                self.result(call, self.bound_by(function), given)
             case External(name=name):
                 return self._of_package(call, name, given)
             case Unknown():
@@ -156,11 +149,6 @@ class Calls:
                 memory.give(node, names[index], objects)
             elif arguments.vararg is not None:
                 self._rest(node, arguments.vararg, index - len(names), objects)
-        if given.has_rest:
-            for name in names[len(given.positional) :]:
-                memory.give(node, name, given.rest)
-            if arguments.vararg is not None:
-                self._rest(node, arguments.vararg, ANYWHERE, given.rest)
         every = {each.arg for each in parameters(arguments)}
         for name, objects in given.named.items():
             if name in every:
@@ -213,10 +201,9 @@ class Calls:
         """Let the fields of a dataclass hold what is given for them."""
         memory, owner, fields = self._memory, frozenset({instance}), self._memory.all_fields(of)
         named = dict(zip(fields, given.positional, strict=False)) | given.named
-        if given.has_rest or given.rest_named:
+        if given.rest_named:
             for name in fields:
-                rest = given.rest | memory.item(given.rest_named, name)
-                named.setdefault(name, rest)
+                named.setdefault(name, memory.item(given.rest_named, name))
         for name, objects in named.items():
             memory.store(owner, name, objects)
 
@@ -296,7 +283,7 @@ class Calls:
         """A tree like those that are mapped."""
         functions, *trees = given.positional or [NOTHING]
         self.result(call, functions, Given([NOTHING for _ in trees]))  # arrays
-        return given.rest.union(*trees)
+        return NOTHING.union(*trees)
 
     def _partial(self, call: Call, name: str, given: Given) -> Objects:
         """A function with some of its arguments; of ``jax.jit`` as a decorator, itself."""
@@ -312,26 +299,30 @@ class Calls:
             self._cells.write(("bound", node, index), objects)
         for name, objects in given.named.items():
             self._cells.write(("bound", node, name), objects)
-        self._cells.write(("bound", node, "*"), given.rest)
         self._cells.write(("bound", node, "**"), given.rest_named)
         return frozenset({made})
-
-    def _bound(self, node: ast.Call) -> tuple[Objects, Given]:
-        read = self._cells.read
-        stars = [isinstance(each, ast.Starred) for each in node.args]
-        count = len(stars) + (MOST_SLOTS - 1 if stars[-1:] == [True] else 0)
-        positional = [read(("bound", node, index)) for index in range(count)]
-        names = [each.arg for each in node.keywords if each.arg is not None]
-        given = Given(positional[1:], {name: read(("bound", node, name)) for name in names})
-        given.rest, given.has_rest = read(("bound", node, "*")), any(stars[:-1])
-        given.rest_named = read(("bound", node, "**"))
-        return (positional[0] if positional else NOTHING), given
 
     def bound_by(self, each: Object) -> Objects:
         """The function that another one is made of."""
         if isinstance(each, Partial | Transformed):
-            return self._bound(each.node)[0]
+            return self._cells.read(("bound", each.node, 0))
         return NOTHING
+
+    def _with_bound(self, node: ast.Call, given: Given) -> Given:
+        """The arguments that a function has been given before, and then these."""
+
+        def bound(place: Hashable) -> Objects:
+            return self._cells.read(("bound", node, place))
+
+        first = first_star(node)
+        positional = [bound(index) for index in range(1, first)]
+        if first == len(node.args):
+            positional += given.positional
+        else:  # somewhere behind the star
+            slots = range(max(first, 1), first + MOST_SLOTS)
+            positional += [bound(index).union(*given.positional) for index in slots]
+        named = {each.arg: bound(each.arg) for each in node.keywords if each.arg is not None}
+        return Given(positional, named | given.named, bound("**") | given.rest_named)
 
     def _control_flow(self, call: Call, name: str, given: Given) -> Objects:
         """Functions that call a function, also on what it returned."""
@@ -381,7 +372,6 @@ class Calls:
                 row = Container(call.node.func)
                 for index, each in enumerate(given.positional):
                     memory.put(row, index, memory.entries(each))
-                memory.put(row, ANYWHERE, memory.entries(given.rest))
                 return memory.put(made, ANYWHERE, frozenset({row}))
         entries = memory.entries(first)
         self.result(call, given.named.get("key", NOTHING), Given([entries]))
@@ -484,6 +474,12 @@ class Calls:
             case "copy":
                 return holder
         return NOTHING
+
+
+def first_star(call: ast.Call) -> int:
+    """The place of the first argument with a star, or the one behind all if none has any."""
+    stars = (index for index, each in enumerate(call.args) if isinstance(each, ast.Starred))
+    return next(stars, len(call.args))
 
 
 def _state_dicts(objects: Objects) -> Objects:

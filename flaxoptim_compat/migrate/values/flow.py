@@ -20,7 +20,7 @@ from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.program.mentions import may_use_optimizers
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.calls import MOST_SLOTS, Call, Calls, Given
+from flaxoptim_compat.migrate.values.calls import MOST_SLOTS, Call, Calls, Given, first_star
 from flaxoptim_compat.migrate.values.cells import Cell
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.memory import Memory, cells_of, decorators_of
@@ -610,18 +610,7 @@ class _Reader:
 
     def _call(self, node: ast.Call) -> Objects:
         functions = self._value(node.func)
-        given = Given()
-        for each in node.args:
-            value = self._value(each)
-            if isinstance(each, ast.Starred) and each is node.args[-1]:
-                given.positional += [self._memory.item(value, at) for at in range(MOST_SLOTS)]
-            elif isinstance(each, ast.Starred):
-                given.rest |= self._memory.contents(value)
-                given.has_rest = True
-            elif given.has_rest:
-                given.rest |= value
-            else:
-                given.positional.append(value)
+        given = Given(self._positional(node))
         for keyword in node.keywords:
             value = self._value(keyword.value)
             if keyword.arg is None:
@@ -642,6 +631,23 @@ class _Reader:
                 # Of what has such a method, nothing else by that name is called.
                 functions = frozenset(filter(_is_own, functions))
         return found | self._flow.calls.result(call, functions, given)
+
+    def _positional(self, node: ast.Call) -> list[Objects]:
+        """The arguments by position; from the first with a star on, as many as there may be."""
+        memory, values = self._memory, [self._value(each) for each in node.args]
+        first = first_star(node)
+        if first == len(values):
+            return values
+        if first == len(values) - 1:
+            slots = [memory.item(values[first], at) for at in range(MOST_SLOTS)]
+            return values[:first] + slots
+        behind = NOTHING.union(
+            *(
+                memory.contents(value) if isinstance(each, ast.Starred) else value
+                for each, value in zip(node.args[first:], values[first:], strict=True)
+            )
+        )
+        return values[:first] + [behind] * MOST_SLOTS
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Objects:
         made, memory = Container(node), self._memory

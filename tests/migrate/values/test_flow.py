@@ -69,6 +69,10 @@ FOLLOWED = {
         "def one(of):\n    return of\n\n\ndef two(of, scale):\n    return of\n",
         "x = {'one': one, 'two': two}[n](of=a, scale=1)",
     ),
+    "what comes behind a star of a partial function": (
+        "def third(n, m, of):\n    return of\n",
+        "x = functools.partial(third, *[1, 2])(a)",
+    ),
     "what an object of a package restores": ("", "x = package.manager().restore(a)"),
     "an operator of an object": (_KEEP, "x = (Kept(a) | n).of"),
     # Classes
