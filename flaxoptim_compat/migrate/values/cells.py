@@ -52,8 +52,7 @@ class Cells(Generic[Reader]):
 
     def __init__(self) -> None:
         self._states = collections.defaultdict[Cell, _State[Reader]](_State)
-        self._waiting: collections.deque[Reader] = collections.deque()
-        self._is_waiting: set[Reader] = set()
+        self._waiting = collections.OrderedDict[Reader, None]()
         # How often somebody read, all together, and who did.
         self.readings = 0
         self._were_read: set[Reader] = set()
@@ -69,8 +68,10 @@ class Cells(Generic[Reader]):
         return state.held
 
     def flow(self, origin: Cell, cell: Cell) -> None:
-        """Let a cell hold all that another one will hold, too."""
-        self._states[origin].flows.append(self._states[cell])
+        """Let a cell hold all that another one holds or will hold, too."""
+        state = self._states[origin]
+        state.flows.append(self._states[cell])
+        self.write(cell, state.held, counts=state.is_written)
 
     def write(self, cell: Cell, objects: Collection[Object], *, counts: bool = True) -> None:
         """Add values to a cell; of those that are unknown, the first in the files stands for all.
@@ -121,15 +122,13 @@ class Cells(Generic[Reader]):
     def let_wait_again(self, readers: Iterable[Reader]) -> None:
         """Have somebody read once more."""
         for each in readers:
-            if each not in self._is_waiting:
-                self._is_waiting.add(each)
-                self._waiting.append(each)
+            self._waiting.setdefault(each)
 
     def waiting(self) -> Iterator[Reader]:
         """Those who are to read, one by one, until nothing changes any more."""
         while self._waiting and not self.gave_up:
-            reader = self.reader = self._waiting.popleft()
-            self._is_waiting.remove(reader)
+            reader, _ = self._waiting.popitem(last=False)
+            self.reader = reader
             self.readings += 1
             self._were_read.add(reader)
             yield reader

@@ -309,7 +309,6 @@ class _Reader:
             ast.ClassDef: self._define_class,
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
-            ast.arguments: self._take,
         }
 
     def read(self, instruction: Instruction) -> None:
@@ -324,11 +323,6 @@ class _Reader:
             self._value(instruction.node)
         else:
             self._statement(instruction.node)
-
-    def _take(self, node: ast.arguments) -> None:
-        """Let the parameters hold what the function is given."""
-        for each in parameters(node):
-            self._bind(each.arg, self._memory.cells.read(("given", self._function, each.arg)))
 
     # Statements
 

@@ -69,7 +69,7 @@ class Instruction:
     """A statement without those in it, or an expression of one.
 
     Args:
-      node: the statement or expression; the parameters of a function.
+      node: the statement or expression.
       body: the function it stands in.
       scope: the scope, which is that of a class in the body of one.
       of: the class around it.
@@ -104,15 +104,21 @@ class _Order:
         self._around: list[ast.AST] = []
         self._names: dict[ast.AST, frozenset[str]] = {}
         match body.node:
+            case ast.Lambda(args=arguments, body=value):
+                self._take(arguments)
+                self._all([ast.copy_location(ast.Return(value), value)])
+            case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments):
+                self._take(arguments)
+                self._all(body.node.body)
             case ast.Module(body=statements):
                 self._all(statements)
-            case ast.Lambda(args=arguments, body=value):
-                self._all([arguments, ast.copy_location(ast.Return(value), value)])
-            case (
-                ast.FunctionDef(args=arguments, body=statements)
-                | ast.AsyncFunctionDef(args=arguments, body=statements)
-            ):
-                self._all([arguments, *statements])
+
+    def _take(self, node: ast.arguments) -> None:
+        """Let the parameters hold what the function is given."""
+        own = self._body.node
+        for each in parameters(node):
+            cell = self._now[each.arg] = ("given", own, each.arg)
+            self._flow(cell, ("variable", own, each.arg))
 
     def _instruction(self, node: ast.AST) -> None:
         """Note an instruction, and the variables that it assigns to."""
@@ -230,8 +236,6 @@ def _bound_by(node: ast.AST) -> Iterator[str]:
             yield name
         case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
             yield from (each.asname or each.name.partition(".")[0] for each in aliases)
-        case ast.arguments():
-            yield from (each.arg for each in parameters(node))
 
 
 def _names_in(target: ast.expr) -> Iterator[str]:
