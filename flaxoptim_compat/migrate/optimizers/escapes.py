@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.names.dotted import (
     arguments_of,
     assigned,
-    last_name,
     name_asked,
     whose_fields,
 )
@@ -222,9 +221,7 @@ def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:
 
 def is_certain(points_to: PointsTo, node: ast.Attribute) -> bool:
     """True if only an optimizer has the attribute that is asked for."""
-    return node.attr in known_names.TELLING and known_names.hints_at_optimizer(
-        node.attr, last_name(node.value), is_own=points_to.memory.is_own_method(node.attr)
-    )
+    return node.attr in known_names.TELLING and points_to.memory.hints_at_optimizer(node)
 
 
 def made_unseen(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:

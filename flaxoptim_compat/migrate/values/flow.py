@@ -149,8 +149,6 @@ class Flow:
     def _unknown(self, cell: Cell) -> Objects:
         """The value of a cell that nothing writes: unknown."""
         _, node, name = cell
-        if isinstance(node, ast.ClassDef):
-            return frozenset({Unknown(self.memory.classes[node].document, node)})
         if isinstance(node, ast.AST) and node in self._bodies:
             arguments = parameters(node.args) if isinstance(node, FunctionNode) else ()
             place = next((each for each in arguments if each.arg == name), node)
@@ -188,9 +186,7 @@ class Flow:
             and all(isinstance(each, Unknown) or each == Optimizer(None) for each in owners)
             and not self._evidence.makers
             and not known_names.is_bridged(node)
-            and known_names.hints_at_optimizer(
-                node.attr, last_name(node.value), is_own=self.memory.is_own_method(node.attr)
-            )
+            and self.memory.hints_at_optimizer(node)
         )
 
     def is_taken(self, unknown: Object) -> bool:
@@ -519,7 +515,7 @@ class _Reader:
             if submodule is not None:
                 found: Objects = frozenset({File(submodule)})
             elif module is not None:
-                found = self._memory.of_file(module, alias.name)
+                found = self._memory.variable(module.tree, alias.name)
             elif node.level:
                 found = self._open(alias)
             else:
@@ -529,7 +525,7 @@ class _Reader:
     def _in_star(self, name: str, of: Document | str) -> Objects:
         if isinstance(of, str):
             return external(of)
-        return self._memory.of_file(of, name)
+        return self._memory.variable(of.tree, name)
 
     # Expressions
 

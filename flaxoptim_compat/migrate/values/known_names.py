@@ -8,6 +8,7 @@ import functools
 import re
 import sys
 
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
 
 _MODULE = "flax.optim"
@@ -70,17 +71,9 @@ def is_package(name: str) -> bool:
     return name in (_MODULE, _TODAY[0])
 
 
-def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> bool:
-    """True if an attribute, alone or with its owner's name, hints that this is an optimizer.
-
-    Args:
-      attribute: the attribute that is asked for.
-      owner: the name of the object that is asked.
-      is_own: whether a class of the program has such a method, too.
-    """
-    if attribute in TELLING and not is_own:
-        return True
-    return attribute in HINTING and _CALLED_OPTIMIZER.search(owner) is not None
+def is_called_optimizer(node: ast.Attribute) -> bool:
+    """True for an attribute as optimizers have, of an object that is called one."""
+    return node.attr in HINTING and _CALLED_OPTIMIZER.search(last_name(node.value)) is not None
 
 
 def is_bridged(node: ast.Attribute) -> bool:

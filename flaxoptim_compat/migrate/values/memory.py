@@ -12,7 +12,12 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.values.cells import Cell, Cells
 from flaxoptim_compat.migrate.values.evidence import Evidence
-from flaxoptim_compat.migrate.values.known_names import is_base, makes_none
+from flaxoptim_compat.migrate.values.known_names import (
+    TELLING,
+    is_base,
+    is_called_optimizer,
+    makes_none,
+)
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -44,13 +49,15 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Body(NamedTuple):
-    """The names that the body of a class itself defines.
+    """A class of the program, and the names that its body itself defines.
 
     Args:
+      of: the class.
       fields: the names that it annotates.
       methods: the names of its methods.
     """
 
+    of: Class
     fields: list[str]
     methods: frozenset[str]
 
@@ -78,9 +85,7 @@ class Memory:
         self.shown: dict[Cell, Objects] = {}
         # What the text alone says of all cells.
         self.by_text = self.cells
-        self.classes: dict[ast.ClassDef, Class] = {}
         self._bodies: dict[ast.ClassDef, _Body] = {}
-        self._with_method: dict[str, set[Class]] = {}
 
     # Variables
 
@@ -156,9 +161,8 @@ class Memory:
 
     def add_class(self, of: Class) -> None:
         """Note a class of the program."""
-        self.classes[of.node] = of
-        for name in self._body(of.node).methods:
-            self._with_method.setdefault(name, set()).add(of)
+        methods = frozenset(each.name for each in of.node.body if isinstance(each, _FUNCTIONS))
+        self._bodies[of.node] = _Body(of, fields_of(of.node), methods)
 
     def bases(self, of: Class) -> Objects:
         """The values of the bases of a class."""
@@ -181,32 +185,33 @@ class Memory:
                     kinds = decorators_of(method) & {"classmethod", "staticmethod"}
                     for name in [] if kinds else Function(each.document, method).parameters[:1]:
                         self.give(method, name, frozenset({Instance(of)}))
-            own |= self._body(each.node).methods
+            own |= self._bodies[each.node].methods
 
     def makes_definitions(self, of: Class) -> bool:
         """True if the objects of a class are definitions of optimizers."""
         bases = (base for _, bases in self.ancestry(of) for base in bases)
         return any(isinstance(each, External) and is_base(each.name) for each in bases)
 
-    def is_own_method(self, name: str) -> bool:
+    def hints_at_optimizer(self, node: ast.Attribute) -> bool:
+        """True if an attribute, alone or with its owner's name, hints that this is an optimizer."""
+        is_telling = node.attr in TELLING and not self._is_own_method(node.attr)
+        return is_telling or is_called_optimizer(node)
+
+    def _is_own_method(self, name: str) -> bool:
         """True if a class of the program that makes no definitions has a method of this name."""
-        return not all(map(self.makes_definitions, self._with_method.get(name, ())))
+        having = (each.of for each in self._bodies.values() if name in each.methods)
+        return not all(map(self.makes_definitions, having))
 
     def all_fields(self, of: Class) -> list[str]:
         """The fields of a dataclass, with those that it inherits, in their order."""
         classes = [each.node for each, _ in self.ancestry(of)]
-        return [*dict.fromkeys(name for each in classes[::-1] for name in self._body(each).fields)]
+        return [
+            *dict.fromkeys(name for each in classes[::-1] for name in self._bodies[each].fields)
+        ]
 
     def has_method(self, of: Class, name: str) -> bool:
         """True if a class has a method that the program defines, be it inherited."""
-        return any(name in self._body(each.node).methods for each, _ in self.ancestry(of))
-
-    def _body(self, node: ast.ClassDef) -> _Body:
-        body = self._bodies.get(node)
-        if body is None:
-            methods = frozenset(each.name for each in node.body if isinstance(each, _FUNCTIONS))
-            body = self._bodies[node] = _Body(fields_of(node), methods)
-        return body
+        return any(name in self._bodies[each.node].methods for each, _ in self.ancestry(of))
 
     def member(self, of: Class, name: str, receiver: Object | None) -> Objects:
         """The values that a class and those that it is derived from have under a name.
@@ -223,7 +228,7 @@ class Memory:
                     found |= self._looked_up(one, each, receiver)
                 else:
                     found.add(one)
-            if name in self._body(each.node).methods:
+            if name in self._bodies[each.node].methods:
                 break
             for base in bases:
                 if isinstance(base, Unknown):
@@ -246,7 +251,7 @@ class Memory:
         return found
 
     def _is_one_of_several_bases(self, of: Class) -> bool:
-        mixed = (each for each in self.classes.values() if len(each.node.bases) > 1)
+        mixed = (each.of for each in self._bodies.values() if len(each.of.node.bases) > 1)
         return any(of == base for each in mixed if each != of for base, _ in self.ancestry(each))
 
     def _looked_up(self, found: Function | Property, of: Class, receiver: Object | None) -> Objects:
@@ -288,7 +293,7 @@ class Memory:
                     return external(full)
             case File(document=document):
                 submodule = modules.get(f"{document.module}.{name}")
-                bound = self.of_file(document, name)
+                bound = self.variable(document.tree, name)
                 return bound if submodule is None else bound | {File(submodule)}
             case Instance(of=of):
                 return self.member(of, name, owner)
@@ -301,10 +306,6 @@ class Memory:
             case Unknown():
                 return self.named(name)
         return NOTHING if found is None else frozenset({found})
-
-    def of_file(self, document: Document, name: str) -> Objects:
-        """A variable of a file, which it may have by ``import *``."""
-        return self.variable(document.tree, name)
 
     def named(self, name: str) -> Objects:
         """The optimizers that an unknown object may have under a name, because others have them.
@@ -412,7 +413,7 @@ class Memory:
 
     def is_data(self, of: Class) -> bool:
         """True if the objects of a class are what their fields are, as those of a dataclass."""
-        return bool(self._body(of.node).fields)
+        return bool(self._bodies[of.node].fields)
 
 
 def _stored_in(document: Document) -> Iterator[str]:
