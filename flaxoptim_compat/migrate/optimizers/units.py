@@ -13,6 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from flaxoptim_compat.migrate.optimizers.definitions import inner_definitions
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.linking import components
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -90,33 +91,39 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
       uses: what it does with its optimizers.
     """
     processes = points_to.processes
-    groups = _Groups()
+    meeting: dict[Site, set[Site]] = {}
+
+    def join(sites: Sequence[Site]) -> None:
+        for each in sites:
+            meeting.setdefault(each, set()).update(sites[:1])
+
     for use in uses:
         if use.joins:
-            groups.join([site for site in use.sites if site is not None])
+            join([site for site in use.sites if site is not None])
     for sites in points_to.shown_together:
-        groups.join(sites)
+        join(sites)
     for site in points_to.definitions():
-        groups.join([site, *inner_definitions(points_to, site)])
+        join([site, *inner_definitions(points_to, site)])
     made = {each for use in uses if use.makes for each in use.sites if each is not None}
-    apart = {groups.root(each) for each in made}
+    apart = [group for group in components(meeting) if group & made]
     # What comes from elsewhere may be any of those that are made where this file runs too.
     near: dict[Document, list[Site]] = {}
     for document in dict.fromkeys(use.document for use in uses if use.sites == {None}):
         together = processes.together_with(document)
-        near[document] = [each for each in groups.sites if each.document in together]
+        near[document] = [each for each in meeting if each.document in together]
     joined = {
-        document: len(apart & {*map(groups.root, sites)}) > 1 for document, sites in near.items()
+        document: sum(not group.isdisjoint(sites) for group in apart) > 1
+        for document, sites in near.items()
     }
     for document in dict.fromkeys(
         each.document for each in uses if each.sites == {None} and each.joins
     ):
-        groups.join(near[document])
-    order = {site: number for number, site in enumerate(points_to.definitions())}
-    found: dict[Hashable, Unit] = {
-        key: Unit(sites=sorted(members, key=lambda each: order.get(each, len(order))))
-        for key, members in groups.members().items()
-    }
+        join(near[document])
+    every = dict.fromkeys([*points_to.definitions(), *meeting])
+    order = {site: number for number, site in enumerate(every)}
+    found: dict[Hashable, Unit] = {}
+    for group in components(meeting):
+        found |= dict.fromkeys(group, Unit(sites=sorted(group, key=order.__getitem__)))
     for use in uses:
         sites = [each for each in use.sites if each is not None] or near[use.document]
         # What joins nothing goes with one of which an optimizer is made, the first in the files.
@@ -125,35 +132,8 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
             key=lambda each: (each not in made, order.get(each, len(order))),
             default=None,
         )
-        key = groups.root(first) if first else processes.connected[use.document]
-        unit = found.setdefault(key, Unit())
+        unit = found.setdefault(first or processes.connected[use.document], Unit())
         unit.uses.append(use)
         if use.sites == {None} and use.joins and joined[use.document]:
             unit.joined.append(use)
-    return list(found.values())
-
-
-class _Groups:
-    """Sites, some of which belong together."""
-
-    def __init__(self) -> None:
-        self._parents: dict[Site, Site] = {}
-
-    @property
-    def sites(self) -> list[Site]:
-        return list(self._parents)
-
-    def root(self, site: Site) -> Site:
-        while (parent := self._parents.setdefault(site, site)) != site:
-            site = parent
-        return site
-
-    def join(self, sites: Sequence[Site]) -> None:
-        for each in sites:
-            self._parents[self.root(each)] = self.root(sites[0])
-
-    def members(self) -> dict[Site, list[Site]]:
-        found: dict[Site, list[Site]] = {}
-        for site in self._parents:
-            found.setdefault(self.root(site), []).append(site)
-        return found
+    return list(dict.fromkeys(found.values()))

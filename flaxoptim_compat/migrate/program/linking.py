@@ -71,7 +71,7 @@ class Links:
             if number in along:
                 along[number] |= others & along.keys()
         groups: list[list[int]] = []
-        for group in _components(along):
+        for group in components(along):
             alone = group - self.near if len(group) > _MOST_TOGETHER else frozenset()
             groups += [[each] for each in alone]
             groups.append(sorted(group - alone))
@@ -128,9 +128,7 @@ class Processes:
         }
         # A number for each file, the same for those that imports connect, however far.
         self.connected = {
-            each: number
-            for number, group in enumerate(_components(self._imports))
-            for each in group
+            each: number for number, group in enumerate(components(self._imports)) for each in group
         }
         self._add_what_no_import_names()
         self._together: dict[Document, frozenset[Document]] = {}
@@ -182,7 +180,7 @@ def _reached(start: Collection[Node], along: Mapping[Node, Collection[Node]]) ->
     return frozenset(seen)
 
 
-def _components(along: Mapping[Node, Collection[Node]]) -> Iterator[frozenset[Node]]:
+def components(along: Mapping[Node, Collection[Node]]) -> Iterator[frozenset[Node]]:
     """The groups of nodes that are connected, however far and in whichever direction."""
     neighbours: dict[Node, set[Node]] = {each: {*others} for each, others in along.items()}
     for node, others in along.items():

@@ -774,7 +774,7 @@ def _of_kind(of: Object) -> Iterator[Object]:
         yield Instance(of)
     elif isinstance(of, External) and known_names.is_optimizer(of.name):
         yield Optimizer(None)
-    elif isinstance(of, External) and known_names.is_base_itself(of.name):
+    elif isinstance(of, External) and known_names.legacy_name(of.name) == known_names.BASE:
         yield Definition(None)
 
 

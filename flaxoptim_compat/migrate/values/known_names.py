@@ -49,11 +49,6 @@ def is_base(name: str) -> bool:
     return is_definition(name) or legacy_name(name) == BASE
 
 
-def is_base_itself(name: str) -> bool:
-    """True if a full name is that of ``OptimizerDef``, from which all definitions are derived."""
-    return legacy_name(name) == BASE
-
-
 def is_optimizer(name: str) -> bool:
     """True if a full name is that of ``Optimizer``, the class of optimizers."""
     return legacy_name(name) == "Optimizer"

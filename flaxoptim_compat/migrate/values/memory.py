@@ -405,7 +405,7 @@ class Memory:
             inside = set[Object]()
             for each in waiting:
                 if isinstance(each, Container):
-                    inside |= self.contents(frozenset({each}))
+                    inside |= self._item(each, ANYWHERE)
                 elif isinstance(each, Instance) and not (only_data and not self.is_data(each.of)):
                     inside |= self.cells.read(("items", each.of.node, ""))
             waiting = inside - seen
