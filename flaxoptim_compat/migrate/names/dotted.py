@@ -100,6 +100,12 @@ def arguments_of(node: ast.Call) -> list[ast.expr]:
     return [*node.args, *(each.value for each in node.keywords)]
 
 
+def argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
+    """The argument that a call gives by its name or its position; None if it gives none."""
+    by_name = (each.value for each in node.keywords if each.arg == name)
+    return next(by_name, node.args[position] if position < len(node.args) else None)
+
+
 def assigned(node: ast.Assign) -> Iterator[tuple[ast.Attribute | ast.Subscript, ast.expr]]:
     """The attributes and entries that a statement assigns to, each with its value."""
     for target in node.targets:

@@ -11,7 +11,7 @@ from typing import Final
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import DECAY, DTYPE, INTEGERS, RATE
-from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.dotted import argument, last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import (
     bound_of,
@@ -74,8 +74,7 @@ def _meets_optimizers(points_to: PointsTo, call: ast.Call) -> bool:
 
 def _may_hold_optimizer(points_to: PointsTo, call: ast.Call, position: int) -> bool:
     """False if parameters alone are evidently saved, or restored."""
-    by_name = (each.value for each in call.keywords if each.arg == "target")
-    target = next(by_name, next(iter(call.args[position:]), None))
+    target = argument(call, position, "target")
     if target is None or isinstance(target, ast.Constant | ast.Starred):
         return True  # a checkpoint is restored as nested dicts
     held = points_to.values(target)

@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.editing.edits import Span
-from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.names.dotted import argument, arguments_of
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, check, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, check_parts
@@ -163,7 +163,6 @@ def _selecting(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
 
 def focus_of(create: ast.Call) -> ast.expr | None:
     """The focus that a call of ``create`` is given; None if all parameters are meant."""
-    by_name = (each.value for each in create.keywords if each.arg == "focus")
-    focus = next(by_name, create.args[1] if len(create.args) > 1 else None)
+    focus = argument(create, 1, "focus")
     is_none = isinstance(focus, ast.Constant) and focus.value is None
     return None if is_none or isinstance(focus, ast.Starred) else focus

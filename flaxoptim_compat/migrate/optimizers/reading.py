@@ -57,19 +57,18 @@ class Facts:
         # The calls that make definitions.
         self.making = {site.node for unit in self.units for site in unit.sites}
         self._traversals = shared_traversals(self.points_to, self.units)
-        self._units = {id(use): unit for unit in self.units for use in unit.uses}
         self._converting = {
             use.document for unit in self.units if unit.converts for use in unit.uses
         }
-        self._by_document: dict[Document, list[Use]] = {each: [] for each in documents}
+        unit_of = {id(use): unit for unit in self.units for use in unit.uses}
+        self._uses: dict[tuple[str, Document], list[tuple[Use, Unit]]] = {}
         for use in found:
-            self._by_document[use.document].append(use)
+            same = self._uses.setdefault((use.code, use.document), [])
+            same.append((use, unit_of[id(use)]))
 
     def of(self, code: str, document: Document) -> Iterator[tuple[Use, Unit]]:
         """The uses in a file that fall under a rule, each with its unit."""
-        for use in self._by_document[document]:
-            if use.code == code and id(use) in self._units:
-                yield use, self._units[id(use)]
+        yield from self._uses.get((code, document), ())
 
     def starting_in(self, document: Document) -> list[Unit]:
         """The units of which a file has the first use."""

@@ -8,7 +8,14 @@ import re
 from flaxoptim_compat.catalogue import INTEGERS, RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.fragments import listed, owner, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.fragments import (
+    listed,
+    owner,
+    renamed_attribute,
+    replaced,
+    span,
+    value,
+)
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
@@ -93,7 +100,8 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     grads = gradients_of(call)[0]
     if not use.overrides and not isinstance(grads, _BRACKETED) and not use.axis:
         # Only the name changes, and all that stands between the brackets stays as it is.
-        return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
+        renamed = renamed_attribute(reading, call.func, "apply_gradients")
+        return (renamed, *_grads_named(reading, call))
     named: Fragments = ("grads=", *_averaged(use, value(reading, grads), imports))
     if not use.overrides:
         text = (*owner(reading, call.func.value), ".apply_gradients(", *named, ")")
@@ -122,11 +130,6 @@ def _as_float(reading: Reading, name: str, node: ast.expr) -> Fragments:
         case ast.Constant(value=int(whole)) if name not in INTEGERS:
             return (repr(float(whole)),)
     return value(reading, node)
-
-
-def _step_renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]:
-    end = reading.document.span(function)[1]
-    return (Edit(end - len("apply_gradient"), end, ("apply_gradients",)),)
 
 
 _COMMENT = re.compile("#.*")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN
+from flaxoptim_compat.migrate.names.dotted import argument
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import External, Instance
@@ -29,11 +30,13 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
     if shown is not None:
         found = {ARRAY: "single array", OBJECT: "object that does not know what `in` means"}
         return next((_REFUSED.format(found[each]) for each in found if each in shown), "")
-    for each in _targets_of(use):
-        if points_to.may_be_one(each):
-            return _REFUSED.format("single array")
-        for of in (one.of for one in points_to.values(each) if isinstance(one, Instance)):
-            return _MAY_REFUSE.format(of.node.name)
+    target = argument(use.node, 0, "target") if isinstance(use.node, ast.Call) else None
+    if target is None:
+        return ""
+    if points_to.may_be_one(target):
+        return _REFUSED.format("single array")
+    for of in (each.of for each in points_to.values(target) if isinstance(each, Instance)):
+        return _MAY_REFUSE.format(of.node.name)
     return ""
 
 
@@ -43,15 +46,6 @@ def _is_understood(create: ast.Call) -> bool:
     names = [*("target", "focus", "")[: len(create.args)], *(each.arg for each in create.keywords)]
     is_starred = any(isinstance(each, ast.Starred) for each in create.args)
     return not is_starred and sorted(map(str, names)) in (["target"], ["focus", "target"])
-
-
-def _targets_of(use: Use) -> list[ast.expr]:
-    """The parameters that a call of ``create`` is given: one expression, or none that is seen."""
-    create = use.node
-    if not isinstance(create, ast.Call):
-        return []
-    by_position = [each for each in create.args[:1] if not isinstance(each, ast.Starred)]
-    return [*by_position, *(each.value for each in create.keywords if each.arg == "target")]
 
 
 _MAY_REFUSE = (

@@ -8,7 +8,7 @@ import functools
 import re
 import sys
 
-from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.dotted import argument, last_name
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
 
 _MODULE = "flax.optim"
@@ -173,10 +173,8 @@ def returns_stored(name: str, call: ast.Call) -> bool:
         return True
     if name not in (RESTORE, "flax.serialization.from_bytes"):
         return False
-    position, target = RETURNS_ARGUMENT[name]
-    targets = call.args[position:][:1]
-    targets += [each.value for each in call.keywords if each.arg == target]
-    return all(isinstance(each, ast.Constant) and each.value is None for each in targets)
+    target = argument(call, *RETURNS_ARGUMENT[name])
+    return target is None or (isinstance(target, ast.Constant) and target.value is None)
 
 
 _OF_JAX_NUMPY = (
