@@ -85,7 +85,7 @@ def _unseen(points_to: PointsTo, call: ast.Call, given: Objects) -> str:
             return ""
     others = [each for each in names if not _takes(points_to, call, each, given)]
     if others:
-        return f"{min(others)}, which may expect an Optimizer"
+        return f"{min(others)}, whose code is not seen"
     if points_to.may_call_unseen(function) or not (takers or _is_method(points_to, function)):
         return "a function whose code is not seen"
     for each in takers:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.dotted import call_of
+from flaxoptim_compat.migrate.names.dotted import argument, call_of
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
@@ -85,10 +85,9 @@ def find(reading: Reading) -> Iterator[FoundPlace]:
         assert isinstance(create, ast.Call)
         if unit.definition_stays:
             return back_edits(reading, use, unit)
-        by_name = [each.value for each in create.keywords if each.arg == "target"]
-        params = value(reading, [*create.args, *by_name][0])
-        assert isinstance(create.func, ast.Attribute)
-        tx = value(reading, create.func.value)
+        target = argument(create, 0, "target")
+        assert isinstance(create.func, ast.Attribute) and target is not None
+        tx, params = (value(reading, each) for each in (create.func.value, target))
         text = _train_state(reading, create, tx, params, unit, imports)
         return (replaced(reading, create, *text),)
 

@@ -28,7 +28,7 @@ def test_a_reason_is_said_where_it_is_met_and_counts_what_stays_for_it(rewrite: 
     left = [line for line in unfolded(done.output).splitlines() if " left: " in line]
     assert left == [
         "a.py:5:17: FOC218 left: `my_project.keep(optimizer)` may give an optimizer to"
-        " my_project.keep, which may expect an Optimizer. Run with --verify to find out."
+        " my_project.keep, whose code is not seen. Run with --verify to find out."
         " 4 other places stay for this reason."
     ]
     assert done.output.splitlines()[-2].endswith(" dealt with, 5 left.")

@@ -167,8 +167,8 @@ def test_what_stays_and_why(scan: Scan) -> None:
         "",
         "rewrite --to shim deals with all 8.",
         "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
-        "  5  `send(o)` may give an optimizer to unknown.send, which may expect an",
-        "     Optimizer. Run with --verify to find out. (b.py:5)",
+        "  5  `send(o)` may give an optimizer to unknown.send, whose code is not seen.",
+        "     Run with --verify to find out. (b.py:5)",
         "0 of 1 optimizer becomes a TrainState, 1 stays. b.py:5 holds it back.",
         "rewrite --to optax leaves nothing in c.py.",
     ]

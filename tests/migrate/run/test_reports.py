@@ -136,7 +136,7 @@ def test_one_obstacle_holds_one_optimizer(rewrite: Rewrite) -> None:
     (line,) = [each for each in done.output.splitlines() if " holds back " in each]
     assert line == (
         "uses.py:9: holds back 1 optimizer, made in two.py:5:"
-        " `send(one)` may give an optimizer to unknown.send, which may expect an Optimizer."
+        " `send(one)` may give an optimizer to unknown.send, whose code is not seen."
         " Run with --verify to find out."
     )
     assert "1 of 2 optimizers becomes a TrainState, 1 stays.\n" in done.output
