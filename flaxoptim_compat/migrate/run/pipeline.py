@@ -25,8 +25,8 @@ from flaxoptim_compat.observation.places import digest
 
 Progress = Callable[[int, int, str], None]
 
-# So many bytes of source are analysed before the garbage of their analysis is collected.
-_MOST_ANALYSED = 6_000_000
+# After the analysis of so many bytes of source, its garbage is collected.
+_MOST_ANALYSED = 1_000_000
 
 
 def run(paths: Iterable[Path], task: Task, progress: Progress) -> RunReport:
@@ -121,12 +121,14 @@ class _Program:
         self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
 
     def _analyse(self, group: Sequence[int]) -> None:
-        loaded = {number: each for number in group if (each := self._loaded(number))}
-        size = sum(len(each.source) for each in loaded.values())
-        if self._analysed_bytes + size > _MOST_ANALYSED:
+        if self._analysed_bytes > _MOST_ANALYSED:
             gc.collect()
             self._analysed_bytes = 0
-        self._analysed_bytes += size
+        loaded = {number: each for number in group if (each := self._loaded(number))}
+        if not self._analysed_bytes:
+            # What is there now is no garbage, and no collection need walk it.
+            gc.freeze()
+        self._analysed_bytes += sum(len(each.source) for each in loaded.values())
         reports = self._together(loaded)
         units = (unit for report in reports.values() for unit in report.units)
         self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
