@@ -50,8 +50,7 @@ class Mentions(NamedTuple):
     """Flags for what a file may have to do with.
 
     Args:
-      optimizers: the file has a word that only programs with optimizers of flax.optim have, or a
-        mark of an earlier rewrite.
+      optimizers: the file has a word that only programs with optimizers of flax.optim have.
       optim: the file may name flax.optim, or use an optimizer that an import brings.
       checkpoints: the file may write or read checkpoints of flax or clu.
       entries: the file may name entries that only an optimizer has in a checkpoint.
@@ -75,16 +74,10 @@ def mentions_in(source: bytes) -> Mentions:
     """
     is_theirs = b"flax" in source or has_word(("clu",), source)
     checkpoints = is_theirs and has_word(_CHECKPOINTS, source)
-    # The file speaks of an optimizer, and reads an attribute that optimizers have.
-    reads_target = b"optim" in source.lower() and bool(_TARGET.search(source))
+    reads_target = _reads_target(source)
     optim = reads_target or has_word(_OPTIM, source)
     entries = checkpoints and bool(_ENTRY.search(source))
-    optimizers = (
-        has_word(_WORDS, source)
-        or bool(_MARK.search(source))
-        or entries
-        or (checkpoints and reads_target)
-    )
+    optimizers = _has_word_of_optimizers(source) or entries or (checkpoints and reads_target)
     old = optimizers or optim or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
     old = old or any(
@@ -114,9 +107,24 @@ def may_use_optimizers(text: str) -> bool:
       text: the content of the file.
     """
     source = text.encode(errors="replace")
-    mentions = mentions_in(source)
-    may_have_one = mentions.optimizers or mentions.optim or mentions.others
-    return may_have_one or b".create(" in source or bool(_ENTRY.search(source))
+    return (
+        _has_word_of_optimizers(source)
+        or has_word(_OPTIM, source)
+        or _reads_target(source)
+        or b".create(" in source
+        or has_word(RUNS_OTHERS, source)
+        or bool(_ENTRY.search(source))
+    )
+
+
+def _has_word_of_optimizers(source: bytes) -> bool:
+    """True if a text has a name that only flax.optim has, or a mark of an earlier rewrite."""
+    return has_word(_WORDS, source) or bool(_MARK.search(source))
+
+
+def _reads_target(source: bytes) -> bool:
+    """True if a text speaks of an optimizer and reads an attribute that optimizers have."""
+    return b"optim" in source.lower() and bool(_TARGET.search(source))
 
 
 def mentions_in_gin(source: bytes) -> bool:
