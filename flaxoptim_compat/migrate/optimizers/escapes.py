@@ -34,6 +34,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Instance,
     Objects,
     Optimizer,
+    is_unpickled,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -199,14 +200,9 @@ def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribut
         if each.attr in names
         and not points_to.values(each.value)
         and not known_names.is_bridged(each)
-        and not (each.attr == _TARGET and _is_unpickled(points_to, each.value))
+        and not (each.attr == _TARGET and is_unpickled(points_to.unknown(each.value)))
         and getattr(getattr(each.value, "func", None), "id", "") != "super"
     ]
-
-
-def _is_unpickled(points_to: PointsTo, node: ast.expr) -> bool:
-    unknown = points_to.unknown(node)
-    return unknown is not None and unknown.is_unpickled
 
 
 def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:

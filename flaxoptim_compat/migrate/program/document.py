@@ -189,6 +189,21 @@ class Document:
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         return min([statement.lineno, *(each.lineno for each in decorators)])
 
+    @functools.cached_property
+    def first_lines(self) -> dict[int, int]:
+        """For each line of a statement the first line of the innermost one around it."""
+        first_lines: dict[int, int] = {}
+        # The outer statements come before the inner ones.
+        for node in self.parents:
+            if isinstance(node, ast.stmt):
+                start = first = self.first_line(node)
+                if start == node.lineno and self.before(node).strip():
+                    # The statement stands behind another one, which may have started lines before.
+                    first = first_lines[start]
+                assert node.end_lineno is not None
+                first_lines.update(dict.fromkeys(range(start, node.end_lineno + 1), first))
+        return first_lines
+
     def before(self, statement: ast.stmt) -> str:
         """The text before a statement on its first line."""
         start = self.span(statement)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import io
 import re
 import tokenize
@@ -140,23 +139,7 @@ def _comments_above(document: Document, line: int) -> str:
 def _first_line(document: Document, offset: int) -> int:
     """The line on which the statement around a place starts, where a comment can stand above."""
     line = document.position(offset)[0]
-    return _first_lines(document).get(line, line)
-
-
-@functools.lru_cache(maxsize=1)  # one file comes after the other
-def _first_lines(document: Document) -> dict[int, int]:
-    """For each line of a statement the first line of the innermost one around it."""
-    first_lines: dict[int, int] = {}
-    # The outer statements come before the inner ones.
-    for node in document.parents:
-        if isinstance(node, ast.stmt):
-            start = first = document.first_line(node)
-            if start == node.lineno and document.before(node).strip():
-                # The statement stands behind another one, which may have started lines before.
-                first = first_lines[start]
-            assert node.end_lineno is not None
-            first_lines.update(dict.fromkeys(range(start, node.end_lineno + 1), first))
-    return first_lines
+    return document.first_lines.get(line, line)
 
 
 def _moved_comments(document: Document, edits: Iterable[Edit]) -> Iterator[Comment]:

@@ -139,7 +139,8 @@ RESTORING = frozenset(
 # What returns the nested dicts of a checkpoint, whatever it is given.
 RETURN_STORED = frozenset({"clu.checkpoint.load_state_dict", "flax.serialization.msgpack_restore"})
 # What a TrainState cannot be given to, and what returns an optimizer as it was pickled.
-PICKLE, UNPICKLE = frozenset({"pickle.dump", "pickle.dumps"}), {"pickle.load", "pickle.loads"}
+PICKLE = frozenset({"pickle.dump", "pickle.dumps"})
+UNPICKLE = frozenset({"pickle.load", "pickle.loads"})
 # What makes the content of a checkpoint, or writes one.
 SAVING = frozenset(
     {

@@ -220,7 +220,7 @@ class Unknown(Object):
     is_unpickled: bool = False
 
 
-def is_unpickled(each: Object) -> bool:
+def is_unpickled(each: Object | None) -> bool:
     """True for a result of ``pickle.load``."""
     return isinstance(each, Unknown) and each.is_unpickled
 

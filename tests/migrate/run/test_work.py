@@ -130,9 +130,10 @@ def test_nothing_is_kept_of_files_that_are_done(capsys: pytest.CaptureFixture[st
         return sum(isinstance(each, kinds) for each in gc.get_objects())
 
     before = kept()
-    main(["scan", str(DATA / "legacy_programs")])
-    capsys.readouterr()
-    assert kept() == before
+    for command in (["scan"], ["rewrite", "--to", "optax"]):
+        main([*command, str(DATA / "legacy_programs")])
+        capsys.readouterr()
+        assert kept() == before
 
 
 COPIES = 10
