@@ -1,15 +1,21 @@
-"""The proof of a rewrite: the numbers of commands that run before and after it, compared."""
+"""The proof of a change: a program before and after it, run in copies, and compared.
+
+Each run begins with the same files. The old program runs once more where the two differ, since two
+runs of it may differ too: then that is said, and it is no proof.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import NamedTuple
 
 from flaxoptim_compat.observation import observed_command
+from flaxoptim_compat.observation.copies import Copies, Sources
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.places import Uses
-from flaxoptim_compat.observation.records import ObservedState, Record
+from flaxoptim_compat.observation.records import ObservedState
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.trajectories import (
     ArrayDifference,
@@ -17,131 +23,256 @@ from flaxoptim_compat.observation.trajectories import (
     Divergence,
     compare,
 )
-from flaxoptim_compat.observation.verdict import Verdict
 
-_DIFFER = "The numbers differ after the rewrite."
-_SUSPECTS = "Rewritten lines that may be the cause:"
+_DIFFER = "The numbers differ."
+_SUSPECTS = "Changed lines that may be the cause:"
+_NO_STEPS = """\
+A command has to train: to start the program, or tests of it, so that these optimizers do steps.
+Otherwise leave --verify out: the files are then written without a proof."""
+
+
+class NotProven(Exception):
+    """There is no proof; the message says why.
+
+    Args:
+      message: the reason.
+      output: the end of the output of the command, if that failed.
+      is_of_new: whether the new program failed.
+    """
+
+    def __init__(self, message: str, output: str = "", is_of_new: bool = False) -> None:
+        super().__init__(message)
+        self.output = output
+        self.is_of_new = is_of_new
+
+
+class Moved(NamedTuple):
+    """A place where the old program makes an optimizer that the change has moved.
+
+    Args:
+      path: the file.
+      first: the number of the first line.
+      last: the number of the last line.
+      shown: the place in words.
+    """
+
+    path: Path
+    first: int
+    last: int
+    shown: str
+
+
+class Terms(NamedTuple):
+    """What a proof asks for.
+
+    Args:
+      timeout: the seconds that each command may take.
+      is_shown: whether to show what the commands print.
+      reaches_all: whether the commands must do steps with each optimizer that was moved.
+    """
+
+    timeout: float | None = None
+    is_shown: bool = False
+    reaches_all: bool = False
 
 
 class Proof:
-    """Runs commands before a rewrite and after it, and compares the steps of their optimizers.
+    """Runs commands with the old program and with the new one, and compares the two.
 
     Args:
-      commands: the commands, which the shell runs in the current directory.
-      running: shows a text while the block runs.
-      run: runs a command, observed.
+      commands: the commands for the shell.
+      copies: the copies in which they run.
+      directory: where they run, by its path in the folder.
+      terms: what the proof asks for.
+      say: prints a line on what runs.
     """
 
     def __init__(
         self,
         commands: Sequence[str],
-        running: Callable[[str], AbstractContextManager[object]],
-        run: Callable[[str], ObservedRun] = observed_command.run,
+        copies: Copies,
+        directory: Path,
+        terms: Terms,
+        say: Callable[[str], object],
     ) -> None:
         self.commands = commands
-        # The files of the rewrite, once it is known.
-        self.changes: Sequence[RewrittenFile] = ()
-        # Where the program uses optimizers.
+        # Where the old program uses optimizers.
         self.uses = Uses()
-        self._running = running
-        self._run = run
-        self._before: list[Record] = []
-        self._after: list[Record] = []
-        # The number of the command whose runs diverge.
-        self._diverging: int | None = None
+        self._copies = copies
+        self._directory = directory
+        self._terms = terms
+        self._say = say
+        self._old: Sources = {}
+        self._before: list[ObservedRun] = []
+        self._after: list[ObservedRun] = []
 
-    def before(self) -> Verdict | None:
-        """Run all commands with the old program; returns a verdict if one fails."""
-        for command in self.commands:
-            done = self._observed("Before", command)
-            if done.status:
-                return Verdict(
-                    "The command fails before anything is rewritten, with exit status"
-                    f" {done.status}.",
-                    output=done.output,
-                )
-            self._before.append(done.record)
-            self.uses |= done.uses
-        return None
+    def run_old(self, sources: Sources) -> None:
+        """Run all commands with the old program.
 
-    def after(self) -> Verdict | None:
-        """Run all commands with the rewritten program; returns a verdict if it must not stay."""
-        for number, command in enumerate(self.commands):
-            done = self._observed("After", command)
-            if done.status:
-                return Verdict(
-                    f"The command fails after the rewrite, with exit status {done.status}.",
-                    output=done.output,
-                    is_of_command=True,
-                )
-            self._after.append(done.record)
-            divergence = compare(self._before[number], done.record).divergence
-            if divergence is not None:
-                self._diverging = number
-                return Verdict(_DIFFER, self._told(divergence))
-        return None
+        Args:
+          sources: the content of files that the folder has otherwise.
 
-    def put_back(self, verdict: Verdict) -> Verdict:
-        """The verdict once the old files are back: two runs of the old program may differ too."""
-        if self._diverging is None:
-            return verdict
-        done = self._observed("Once more, as it was", self.commands[self._diverging])
-        if done.status:
-            return verdict
-        divergence = compare(self._before[self._diverging], done.record).divergence
-        if divergence is None:
-            return verdict
-        where = f"{_named(divergence.difference)} of step" if divergence.difference else "step"
-        return Verdict(
-            _DIFFER,
-            f"Two runs of the program as it was differ too, first in {where}"
-            f" {_step(divergence.state)}: fix the seed of the program, then verify again.",
-        )
+        Raises:
+          NotProven: a command fails.
+        """
+        self._old = sources
+        self._before = self._run("before", "Before", sources)
+        for each in self._before:
+            self.uses |= each.uses
+
+    def run_new(self, sources: Sources) -> None:
+        """Run all commands with the new program.
+
+        Args:
+          sources: the content of files that the folder has otherwise.
+
+        Raises:
+          NotProven: a command fails.
+        """
+        self._after = self._run("after", "After", sources)
+
+    def judged(self, changes: Sequence[RewrittenFile], moved: Sequence[Moved]) -> list[str]:
+        """The lines on what was compared, and how closely it agrees.
+
+        Args:
+          changes: the files that differ.
+          moved: where the old program makes the optimizers that it is about; if there are none,
+            all that did steps are.
+
+        Raises:
+          NotProven: the numbers differ, or none were compared.
+        """
+        comparisons = []
+        for number, (before, after) in enumerate(zip(self._before, self._after, strict=True)):
+            comparison = compare(before.record, after.record)
+            if comparison.divergence is not None:
+                self._explain(number, comparison.divergence, changes)
+            comparisons.append(comparison)
+        return [*self._troubles(), *self._compared(comparisons, moved)]
+
+    def place_of(self, path: Path) -> Path:
+        """The path of a file of the user in the copies."""
+        here = Path(os.path.realpath(path.parent)) / path.name
+        return here.relative_to(self._copies.folder)
 
     @property
     def names(self) -> list[str]:
-        """The lost names that the rewritten program still uses."""
-        return sorted({name for record in self._after for name in record.names})
+        """The lost names that the new program still uses."""
+        return sorted({name for run in self._after for name in run.record.names})
 
-    def account(self) -> Iterator[str]:
-        """The lines on the numbers that were compared, once the rewrite stays."""
-        runs = list(zip(self._before, self._after, strict=True))
-        comparisons = [compare(before, after) for before, after in runs]
-        for trouble in sorted({each for run in runs for record in run for each in record.trouble}):
+    def _run(self, name: str, when: str, sources: Sources) -> list[ObservedRun]:
+        self._copies.fresh(sources)
+        runs = []
+        for number, command in enumerate(self.commands):
+            self._say(f"{when}: {command}")
+            done = observed_command.run(
+                command,
+                self._copies,
+                self._directory,
+                f"{name}.{number}",
+                self._terms.timeout,
+                self._terms.is_shown,
+            )
+            _refuse_failed(done, command, name)
+            runs.append(done)
+        for path, content in sources.items():
+            file = self._copies.copy / path
+            if content is not None and (not file.is_file() or file.read_bytes() != content):
+                raise NotProven(f"The command has changed {path}, so another program was run.")
+        self._copies.put_away(name)
+        return runs
+
+    def _explain(
+        self, number: int, divergence: Divergence, changes: Sequence[RewrittenFile]
+    ) -> None:
+        """Raise with the difference, unless two runs of the old program differ too."""
+        again = self._run("again", "Once more, with the old program", self._old)[number]
+        own = compare(self._before[number].record, again.record).divergence
+        if own is None:
+            raise NotProven(f"{_DIFFER}\n{self._told(number, divergence, changes)}")
+        where = f"{_named(own.difference)} of step" if own.difference else "step"
+        raise NotProven(
+            f"{_DIFFER}\nTwo runs of the old program differ too, first in {where}"
+            f" {_step(own.state)}: fix the seed of the program, then verify again."
+        )
+
+    def _troubles(self) -> Iterator[str]:
+        runs = (*self._before, *self._after)
+        for trouble in sorted({each for run in runs for each in run.record.trouble}):
             yield f"Some states of optimizers could not be recorded: {trouble}"
-        if not any(each.optimizers for each in comparisons):
-            commands = "The command" if len(runs) == 1 else "The commands"
-            yield f"{commands} did no step of an optimizer, so no numbers were compared."
-            yield "Only the exit status speaks for the rewrite. For a proof, verify a training."
-            return
+
+    def _compared(self, comparisons: Sequence[Comparison], moved: Sequence[Moved]) -> Iterator[str]:
+        if not any(each.steps for each in comparisons):
+            commands = "The command" if len(self.commands) == 1 else "The commands"
+            raise NotProven(f"{commands} did no step of an optimizer. {_NO_STEPS}")
+        missed = [each for each in moved if not _is_reached(each, self._before)]
+        if moved and len(missed) == len(moved):
+            raise NotProven(
+                f"No step was done with an optimizer that was moved: {_shown(moved)}. {_NO_STEPS}"
+            )
+        if missed and self._terms.reaches_all:
+            raise NotProven(f"No step was done with: {_shown(missed)}. {_NO_STEPS}")
         yield _agreement(comparisons)
+        if missed:
+            yield f"Moved from the text alone, since no command reached them: {_shown(missed)}"
 
-    def _observed(self, when: str, command: str) -> ObservedRun:
-        with self._running(f"{when}: {command}"):
-            return self._run(command)
-
-    def _told(self, divergence: Divergence) -> str:
-        """The lines that made the optimizer, the difference, and rewritten lines near by."""
+    def _told(self, number: int, divergence: Divergence, changes: Sequence[RewrittenFile]) -> str:
+        """The lines that made the optimizer, the difference, and changed lines near by."""
         state, difference = divergence.state, divergence.difference
-        lines = list(dict.fromkeys(map(self._quoted, divergence.created or [state])))
+        after = self._after[number].record
+        new = {id(each) for states in after.states.values() for each in states}
+
+        def line(each: ObservedState) -> str:
+            path = os.path.realpath(each.place.file)
+            for change in changes:
+                if os.path.realpath(change.path) == path:
+                    return quoted(each.place, change.new if id(each) in new else change.old)
+            return quoted(each.place)
+
+        lines = list(dict.fromkeys(map(line, divergence.created or [state])))
         if difference is not None:
             lines.append(f"Step {_step(state)}: {_amount(difference)}")
         elif divergence.is_missing:
-            lines.append(f"Step {_step(state)} is missing after the rewrite.")
+            lines.append(f"Step {_step(state)} is missing in the new program.")
         else:
-            lines.append(f"Step {_step(state)} is there only after the rewrite.")
-        places = self._after[-1].places.get(state.optimizer.paths, set())
-        suspects = rewritten_lines(self.changes, sorted(places))
+            lines.append(f"Step {_step(state)} is only in the new program.")
+        near = after.places.get(state.optimizer.paths, set())
+        suspects = rewritten_lines(changes, sorted(near))
         return "\n".join([*lines, *([_SUSPECTS, *suspects] if suspects else [])])
 
-    def _quoted(self, state: ObservedState) -> str:
-        """The line that made a state, of the old or of the rewritten program."""
-        path = os.path.realpath(state.place.file)
-        is_new = any(state is each for states in self._after[-1].states.values() for each in states)
-        for change in self.changes:
-            if os.path.realpath(change.path) == path:
-                return quoted(state.place, change.new if is_new else change.old)
-        return quoted(state.place)
+
+def _refuse_failed(done: ObservedRun, command: str, name: str) -> None:
+    """Raise if a command failed."""
+    program = "new" if name == "after" else "old"
+    if done.status is None:
+        how = "does not end in time; give it longer with --timeout"
+    elif done.status:
+        how = f"fails with exit status {done.status}"
+    else:
+        return
+    raise NotProven(
+        f"With the {program} program, the command {how}: {command}",
+        done.last_lines,
+        name == "after",
+    )
+
+
+def _is_reached(spot: Moved, runs: Sequence[ObservedRun]) -> bool:
+    """True if steps were done with an optimizer that is made at a place.
+
+    Code that is traced makes an optimizer there too, whose states come from other lines.
+    """
+    path = os.path.realpath(spot.path)
+    return any(
+        os.path.realpath(line.file) == path and spot.first <= line.number <= spot.last
+        for run in runs
+        for optimizer in run.record.states
+        for line in run.record.places.get(optimizer.paths, ())
+    )
+
+
+def _shown(spots: Sequence[Moved]) -> str:
+    return ", ".join(each.shown for each in spots)
 
 
 def _agreement(comparisons: Sequence[Comparison]) -> str:
