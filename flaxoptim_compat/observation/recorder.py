@@ -27,7 +27,6 @@ import functools
 import hashlib
 import json
 import os
-import re
 import sys
 import threading
 import time
@@ -42,6 +41,7 @@ import numpy as np
 
 from flaxoptim_compat.observation import starting
 from flaxoptim_compat.observation.fingerprints import digest, fingerprint
+from flaxoptim_compat.observation.program_name import program
 from flaxoptim_compat.observation.records import SUFFIX
 
 _BYTES_PER_STEP = 1 << 24
@@ -236,7 +236,7 @@ class StateRecorder:
                 name = f"{time.time_ns()}-{os.getpid()}{SUFFIX}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
                 self._file = os.open(self.folder / name, flags, 0o600)
-                self._write({"program": _program()})
+                self._write({"program": program()})
             # Without a buffer: a process may end at any moment.
             self._written += os.write(self._file, json.dumps(line).encode() + b"\n")
 
@@ -351,14 +351,6 @@ def _place() -> tuple[_Line, bool, bool]:
         is_created = is_created or (code.co_name == "create" and module in _CREATE)
         frame = frame.f_back
     return ("", 0, ""), is_created, False
-
-
-def _program() -> str:
-    """The name of the program of this process, which is the same in another run of the command."""
-    for word in sys.orig_argv[1:]:
-        if not word.startswith("-"):
-            return re.sub(r"\d+", "0", os.path.basename(word))[:80]
-    return ""
 
 
 _recorder: StateRecorder | None = None

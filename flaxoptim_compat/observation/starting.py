@@ -11,13 +11,15 @@ import sys
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
 # The folders that each observed process writes into: where it uses optimizers, and what they do.
 USES = "FLAXOPTIM_COMPAT_OBSERVE"
 NUMBERS = "FLAXOPTIM_COMPAT_NUMBERS"
+# The copy of a folder that each process keeps to, as ``copied_folder.CopiedFolder`` says it.
+COPY = "FLAXOPTIM_COMPAT_COPY"
 
 # {a variable: {a module: the function that gets it once it is imported, as `module:function`}}
 _TOLD = {
@@ -34,10 +36,14 @@ class ImportWatch:
 
     Args:
       told: the modules, and the functions to call, as ``module:function``.
+      before: takes the ``__path__`` of the package, or None, before each search for a module.
     """
 
-    def __init__(self, told: Mapping[str, str]) -> None:
+    def __init__(
+        self, told: Mapping[str, str], before: Callable[[object], None] | None = None
+    ) -> None:
         self._told = told
+        self._before = before
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -47,6 +53,8 @@ class ImportWatch:
             # The finder of pytest, which came later, finds modules of this package itself.
             sys.meta_path.remove(self)
             sys.meta_path.insert(0, self)
+        if self._before is not None:
+            self._before(path)
         if name not in self._told:
             return None
         for finder in sys.meta_path:
@@ -75,5 +83,10 @@ def start_from_environment() -> None:
     for variable, modules in _TOLD.items():
         if os.environ.get(variable):
             told.update(modules)
-    if told:
-        sys.meta_path.insert(0, ImportWatch(told))
+    before = None
+    if os.environ.get(COPY):
+        from flaxoptim_compat.observation import guard
+
+        before = guard.start(os.environ[COPY])
+    if told or before is not None:
+        sys.meta_path.insert(0, ImportWatch(told, before))
