@@ -165,18 +165,46 @@ def _write_proven(report: RunReport, arguments: argparse.Namespace, task: Task) 
             changes = _changes(report)
             if not changes:
                 return _write(report, arguments, None, [])
-            proof.run_new({proof.place_of(each.path): each.new for each in changes})
-            said = proof.judged(changes, list(_moved(report, arguments.to)))
+            said = _run_new(proof, changes, report)
+            said += proof.judged(changes, list(_moved(report, arguments.to)))
         return _write(report, arguments, proof, said)
     except CopyError as error:
         print_error(error)
     except NotProven as error:
         print(error.output, end="", file=sys.stderr)
-        print_error(f"{error} No file was changed.")
+        print_error(f"{error}\nNo file was changed.")
         if error.is_of_new and arguments.to == "optax":
             for line in _on_checkpoints(report, error.output):
                 print_aside(line)
     return 2
+
+
+def _run_new(proof: Proof, changes: list[Replacement], report: RunReport) -> list[str]:
+    """Run the new program; where it meets an old checkpoint, once more with a converted one.
+
+    Returns:
+      A line on the checkpoints that were converted in the copy.
+    """
+    from flaxoptim_compat.observation.old_checkpoints import RESTORING, convert_all
+    from flaxoptim_compat.observation.proof import NotProven
+
+    sources = {proof.place_of(each.path): each.new for each in changes}
+    try:
+        proof.run_new(sources)
+        return []
+    except NotProven as error:
+        commands = [command for _, command in report.conversions]
+        if not (error.is_of_new and commands and RESTORING.search(error.output)):
+            raise
+        converted: list[str] = []
+        print_aside(
+            "The new program meets a checkpoint of the old one. In the copy it is converted."
+        )
+        proof.run_new(sources, lambda copy: converted.extend(convert_all(copy, commands)))
+        if not converted:
+            raise
+        names = f"{converted[0]} and {len(converted) - 1} more" if converted[1:] else converted[0]
+        return [f"The new program went on from a converted copy of {names}."]
 
 
 def _changes(report: RunReport) -> list[Replacement]:
@@ -206,8 +234,9 @@ def _on_checkpoints(report: RunReport, output: str) -> Iterator[str]:
       output: what the command printed.
     """
     from flaxoptim_compat.migrate.run.reports import place_of
+    from flaxoptim_compat.observation.old_checkpoints import RESTORING
 
-    if _RESTORING.search(output) and report.conversions:
+    if RESTORING.search(output) and report.conversions:
         yield _OTHER_CHECKPOINTS
         yield from _conversions(report)
     entries = [
@@ -226,14 +255,8 @@ _OTHER_ENTRIES = """\
 The rewritten program saves TrainStates, and these lines read an entry of a saved optimizer. Let
 them take either, such as `saved.get("params") or saved["target"]`, or leave them out of the
 command, and change them after the rewrite:"""
-# A function that restores, in a traceback of Python or of pytest, or the message of Flax.
-_RESTORING = re.compile(
-    r"(?:line \d+,|:\d+:) in (?:from_bytes|from_state_dict|msgpack_restore|restore\w*)\b"
-    r"|while restoring an instance of"
-)
 _OTHER_CHECKPOINTS = """\
-The rewritten program restores TrainStates. If the command finds a checkpoint that it wrote
-before the rewrite, have it write to an empty folder each time, or convert the checkpoint."""
+The rewritten program restores TrainStates, and the command found a checkpoint of the old one."""
 
 
 # In a notebook a line begins behind a quotation mark.

@@ -158,7 +158,7 @@ class Copies:
                 elif entry.name in _LEFT_OUT:
                     continue
                 elif entry.is_dir():
-                    if any(os.path.lexists(os.path.join(entry.path, e)) for e in _ENVIRONMENT):
+                    if _is_environment(Path(entry.path)):
                         self.linked.append(path)
                         self._links.append(path)
                     else:
@@ -194,6 +194,15 @@ class Copies:
                 return
             target = Path(where)
         os.symlink(target, self._pristine / path)
+
+
+def is_left_out(folder: Path) -> bool:
+    """True for a folder that a copy has not, or as a link: a cache or a virtual environment."""
+    return folder.name in _LEFT_OUT or _is_environment(folder)
+
+
+def _is_environment(folder: Path) -> bool:
+    return any(os.path.lexists(folder / each) for each in _ENVIRONMENT)
 
 
 def _is_below(path: str, folder: Path) -> bool:

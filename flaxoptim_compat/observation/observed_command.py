@@ -9,16 +9,19 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.launching import child_environment
-from flaxoptim_compat.observation import places, records, starting, watchdog
+from flaxoptim_compat.observation import places, process_reports, records, starting, watchdog
+from flaxoptim_compat.observation.copied_folder import CopiedFolder
 from flaxoptim_compat.observation.copies import Copies
 from flaxoptim_compat.observation.places import Uses
+from flaxoptim_compat.observation.process_reports import ProcessReport
 from flaxoptim_compat.observation.records import ProgramLine, Record
 
 # So often it is looked whether a command has ended, and what it has printed.
@@ -35,12 +38,14 @@ class ObservedRun(NamedTuple):
       output: the file with what the command printed.
       record: the states of optimizers in its processes.
       uses: where its processes used optimizers of flax.optim.
+      processes: what its processes did, and how they ended.
     """
 
     status: int | None
     output: Path
     record: Record
-    uses: Uses = Uses()
+    uses: Uses
+    processes: list[ProcessReport]
 
     @property
     def last_lines(self) -> str:
@@ -59,6 +64,7 @@ def run(
     name: str,
     timeout: float | None = None,
     is_shown: bool = False,
+    made_before: Iterable[str] = (),
 ) -> ObservedRun:
     """Run a command by the shell in the current copy, and observe its processes.
 
@@ -72,16 +78,24 @@ def run(
       name: the name of the run among those of the copies.
       timeout: the seconds after which the command is ended.
       is_shown: whether to print the output on stderr while the command runs.
+      made_before: what earlier runs have made outside of the copy.
     """
-    folder = copies.top / f"{name}.observed"
-    folder.mkdir()
-    output = copies.top / f"{name}.output"
+    folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=copies.top))
+    output = folder / "output"
     environment = child_environment(os.environ, (), era=True, names=0)
     environment |= {key: in_copy(value, copies) for key, value in os.environ.items()} | {
         "PYTHONPATH": in_copy(environment["PYTHONPATH"], copies),
         "PWD": str(copies.copy / directory),
     }
+    copied = CopiedFolder(
+        list(dict.fromkeys([str(copies.folder), _working_path(copies.folder)])),
+        str(copies.copy),
+        str(folder),
+        [each.as_posix() for each in copies.linked],
+        sorted(made_before),
+    )
     environment |= {starting.USES: str(folder), starting.NUMBERS: str(folder)}
+    environment |= {starting.COPY: copied.to_environment()}
     with output.open("wb") as written, _interruptible():
         process = subprocess.Popen(
             in_copy(command, copies),
@@ -95,11 +109,14 @@ def run(
         )
         try:
             status = _wait(process, output, timeout, is_shown)
+            # Before those that still run are ended.
+            processes = process_reports.read(folder)
         finally:
             watchdog.end_all(copies.top, process.pid)
             process.wait()
     uses = places.read(folder, copies.of_user)
-    return ObservedRun(status, output, _of_user(records.read(folder), copies), uses)
+    record = _of_user(records.read(folder), copies)
+    return ObservedRun(status, output, record, uses, processes)
 
 
 def in_copy(text: str, copies: Copies) -> str:
@@ -107,8 +124,8 @@ def in_copy(text: str, copies: Copies) -> str:
 
     Paths into what copies have as links stay: they are the user's own.
     """
-    spellings = {str(copies.folder), *_spellings(copies.folder)}
-    pattern = "|".join(map(re.escape, sorted(spellings, key=len, reverse=True)))
+    spellings = sorted(set(_spellings(copies.folder)), key=len, reverse=True)
+    pattern = "|".join(map(re.escape, spellings))
 
     def mapped(match: re.Match[str]) -> str:
         rest = Path(match["rest"].lstrip("/"))
@@ -120,15 +137,20 @@ def in_copy(text: str, copies: Copies) -> str:
 
 def _spellings(folder: Path) -> Iterator[str]:
     """The ways to name a folder in a command."""
-    working = os.environ.get("PWD", "")
-    here = Path(os.path.realpath(working)) if working else folder
-    if here == folder or folder in here.parents:
-        # The path by which the user came here may lead through links.
-        yield os.path.normpath(os.path.join(working, os.path.relpath(folder, here)))
+    yield from (str(folder), _working_path(folder))
     home = Path(os.path.realpath(Path.home()))
     if home in folder.parents:
         for name in ("~", "$HOME", "${HOME}"):
             yield f"{name}/{folder.relative_to(home).as_posix()}"
+
+
+def _working_path(folder: Path) -> str:
+    """The path by which the user came to a folder, which may lead through links."""
+    working = os.environ.get("PWD", "")
+    here = Path(os.path.realpath(working or folder))
+    if here != Path(os.path.realpath(Path.cwd())) or not here.is_relative_to(folder):
+        return str(folder)
+    return os.path.normpath(os.path.join(working, os.path.relpath(folder, here)))
 
 
 def _wait(

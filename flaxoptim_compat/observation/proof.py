@@ -7,6 +7,7 @@ runs of it may differ too: then that is said, and it is no proof.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,8 @@ from flaxoptim_compat.observation.trajectories import (
     compare,
 )
 
+# So many new files are named.
+_MADE = 5
 _DIFFER = "The numbers differ."
 _SUSPECTS = "Changed lines that may be the cause:"
 _NO_STEPS = """\
@@ -38,12 +41,16 @@ class NotProven(Exception):
       message: the reason.
       output: the end of the output of the command, if that failed.
       is_of_new: whether the new program failed.
+      differs: whether the two programs were compared, and differ.
     """
 
-    def __init__(self, message: str, output: str = "", is_of_new: bool = False) -> None:
+    def __init__(
+        self, message: str, output: str = "", is_of_new: bool = False, differs: bool = False
+    ) -> None:
         super().__init__(message)
         self.output = output
         self.is_of_new = is_of_new
+        self.differs = differs
 
 
 class Moved(NamedTuple):
@@ -103,6 +110,9 @@ class Proof:
         self._terms = terms
         self._say = say
         self._old: Sources = {}
+        # What the programs made outside of the copies, and what they were kept from changing there.
+        self._made: set[str] = set()
+        self._kept: set[tuple[str, str]] = set()
         self._before: list[ObservedRun] = []
         self._after: list[ObservedRun] = []
 
@@ -120,16 +130,28 @@ class Proof:
         for each in self._before:
             self.uses |= each.uses
 
-    def run_new(self, sources: Sources) -> None:
+    def run_new(
+        self, sources: Sources, prepare: Callable[[Path], object] = lambda copy: None
+    ) -> None:
         """Run all commands with the new program.
 
         Args:
           sources: the content of files that the folder has otherwise.
+          prepare: gets the folder in which the commands will run, before they do.
 
         Raises:
-          NotProven: a command fails.
+          NotProven: a command fails, or a process of it ends worse than before.
         """
-        self._after = self._run("after", "After", sources)
+        self._after = self._run("after", "After", sources, prepare)
+        for before, after in zip(self._before, self._after, strict=True):
+            worse = _failures(after) - _failures(before)
+            for program, end in worse:
+                raise NotProven(
+                    f"A process of the command ends otherwise with the new program: {program}"
+                    f" ends with {end}",
+                    after.last_lines,
+                    is_of_new=True,
+                )
 
     def judged(self, changes: Sequence[RewrittenFile], moved: Sequence[Moved]) -> list[str]:
         """The lines on what was compared, and how closely it agrees.
@@ -160,9 +182,15 @@ class Proof:
         """The lost names that the new program still uses."""
         return sorted({name for run in self._after for name in run.record.names})
 
-    def _run(self, name: str, when: str, sources: Sources) -> list[ObservedRun]:
-        self._copies.fresh(sources)
-        runs = []
+    def _run(
+        self,
+        name: str,
+        when: str,
+        sources: Sources,
+        prepare: Callable[[Path], object] = lambda copy: None,
+    ) -> list[ObservedRun]:
+        prepare(self._copies.fresh(sources) / self._directory)
+        runs: list[ObservedRun] = []
         for number, command in enumerate(self.commands):
             self._say(f"{when}: {command}")
             done = observed_command.run(
@@ -172,8 +200,12 @@ class Proof:
                 f"{name}.{number}",
                 self._terms.timeout,
                 self._terms.is_shown,
+                self._made,
             )
+            self._made.update(*(each.made for each in done.processes))
+            self._kept.update(*(each.refused for each in done.processes))
             _refuse_failed(done, command, name)
+            self._refuse_originals(done)
             runs.append(done)
         for path, content in sources.items():
             file = self._copies.copy / path
@@ -182,6 +214,17 @@ class Proof:
         self._copies.put_away(name)
         return runs
 
+    def _refuse_originals(self, done: ObservedRun) -> None:
+        """Raise if a process ran code of the user's folder itself."""
+        for process in done.processes:
+            if process.executed:
+                files = ", ".join(process.executed[:3])
+                raise NotProven(
+                    f"The command ran code of your folder, not of its copy: {files}\n"
+                    f"It was run by {' '.join(process.argv)}\n"
+                    "Let the command name these files by their paths from the current folder."
+                )
+
     def _explain(
         self, number: int, divergence: Divergence, changes: Sequence[RewrittenFile]
     ) -> None:
@@ -189,7 +232,8 @@ class Proof:
         again = self._run("again", "Once more, with the old program", self._old)[number]
         own = compare(self._before[number].record, again.record).divergence
         if own is None:
-            raise NotProven(f"{_DIFFER}\n{self._told(number, divergence, changes)}")
+            told = self._told(number, divergence, changes)
+            raise NotProven(f"{_DIFFER}\n{told}", differs=True)
         where = f"{_named(own.difference)} of step" if own.difference else "step"
         raise NotProven(
             f"{_DIFFER}\nTwo runs of the old program differ too, first in {where}"
@@ -200,6 +244,11 @@ class Proof:
         runs = (*self._before, *self._after)
         for trouble in sorted({each for run in runs for each in run.record.trouble}):
             yield f"Some states of optimizers could not be recorded: {trouble}"
+        for path, what in sorted(self._kept):
+            yield f"Kept from changing, since it is outside of the copy: {path} ({what})"
+        if made := sorted(filter(os.path.lexists, self._made)):
+            more = f" and {len(made) - _MADE:,} more" if len(made) > _MADE else ""
+            yield f"New files outside of the copies: {', '.join(made[:_MADE])}{more}"
 
     def _compared(self, comparisons: Sequence[Comparison], moved: Sequence[Moved]) -> Iterator[str]:
         if not any(each.steps for each in comparisons):
@@ -239,6 +288,14 @@ class Proof:
         near = after.places.get(state.optimizer.paths, set())
         suspects = rewritten_lines(changes, sorted(near))
         return "\n".join([*lines, *([_SUSPECTS, *suspects] if suspects else [])])
+
+
+def _failures(run: ObservedRun) -> Counter[tuple[str, str]]:
+    """How the processes of a run ended that did not end well; one that still ran counts for none.
+
+    The exit status of a shell is that of its last program, whatever became of the others.
+    """
+    return Counter((each.program, each.ended) for each in run.processes if each.has_failed)
 
 
 def _refuse_failed(done: ObservedRun, command: str, name: str) -> None:
