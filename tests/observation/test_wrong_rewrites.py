@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flaxoptim_compat.migrate.editing.one_change import VerificationError
 
 import flaxoptim_compat
-from flaxoptim_compat.migrate.editing.one_change import VerificationError
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 from flaxoptim_compat.observation import records
 from flaxoptim_compat.observation.observed_command import ObservedRun

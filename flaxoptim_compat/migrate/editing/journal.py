@@ -172,7 +172,9 @@ class Journal:
         if is_new:
             places.new_folder(folder)
         if not stat.S_ISDIR(self.path.parent.lstat().st_mode):
-            raise NotADirectoryError(errno.ENOTDIR, "its folder is a link or a file")
+            raise NotADirectoryError(
+                errno.ENOTDIR, "the folder is a link, or a file"
+            )
         flags = os.O_RDWR | (os.O_CREAT if is_new else 0)
         for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
             flags |= getattr(os, name, 0)
@@ -300,17 +302,31 @@ class Journal:
         if not stat.S_ISREG(status.st_mode) or not is_mine:
             raise self._foreign()
         text = self._file.read()
+        is_finished = text.endswith(_WRITTEN)
+        try:
+            return self._parsed(text, is_finished), is_finished
+        except Foreign:
+            if not is_finished:
+                raise
+        # Nothing is to be put back: somebody has copied or moved the folder since.
+        return [], False
+
+    def _parsed(self, text: bytes, is_finished: bool) -> list[OldFile]:
+        """The files in the text of a journal.
+
+        Raises:
+          Foreign: this user did not make it in this folder.
+        """
         head = _HEAD.encode()
         if not text.startswith(head) and not head.startswith(text):
             raise self._foreign()
-        is_finished = text.endswith(_WRITTEN)
         try:
             content = json.loads(text[: -len(_WRITTEN)] if is_finished else text)
         except (ValueError, RecursionError):
             # The rewrite was killed while it wrote the journal, or the line behind it.
             content = _whole_line(text)
             if content is None:
-                return [], False
+                return []
         try:
             files = [
                 OldFile(path, int(mtime), new, old.encode("utf-8", "surrogateescape"))
@@ -318,7 +334,7 @@ class Journal:
             ]
             is_made_here = content["made in"] == str(self.folder)
             if is_made_here and all(self._is_below(each.path) for each in files):
-                return files, is_finished
+                return files
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise self._foreign() from error
         raise self._foreign()
