@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
             proof.run_old({proof.place_of(each.path): each.content for each in before.changes})
             convert = [arguments.convert] if arguments.convert else []
             proof.run_new({}, lambda copy: list(convert_all(copy, convert)))
-            said = proof.judged([each for each in before.changes if each.is_python], [])
+            said = proof.judged([each for each in before.changes if each.is_python], None)
     except (CopyError, old_sources.NoOldSourcesError) as error:
         print_error(error)
         return 2

@@ -153,13 +153,13 @@ class Proof:
                     is_of_new=True,
                 )
 
-    def judged(self, changes: Sequence[RewrittenFile], moved: Sequence[Moved]) -> list[str]:
+    def judged(self, changes: Sequence[RewrittenFile], moved: Sequence[Moved] | None) -> list[str]:
         """The lines on what was compared, and how closely it agrees.
 
         Args:
           changes: the files that differ.
-          moved: where the old program makes the optimizers that it is about; if there are none,
-            all that did steps are.
+          moved: where the old program makes the optimizers that the proof is about; None: nobody
+            knows, so all that did steps are.
 
         Raises:
           NotProven: the numbers differ, or none were compared.
@@ -254,7 +254,7 @@ class Proof:
         if not any(each.steps for each in comparisons):
             commands = "The command" if len(self.commands) == 1 else "The commands"
             raise NotProven(f"{commands} did no step of an optimizer. {_NO_STEPS}")
-        missed = [each for each in moved if not _is_reached(each, self._before)]
+        missed = [each for each in moved or () if not _is_reached(each, self._before)]
         if moved and len(missed) == len(moved):
             raise NotProven(
                 f"No step was done with an optimizer that was moved: {_shown(moved)}. {_NO_STEPS}"

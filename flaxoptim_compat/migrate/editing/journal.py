@@ -172,9 +172,7 @@ class Journal:
         if is_new:
             places.new_folder(folder)
         if not stat.S_ISDIR(self.path.parent.lstat().st_mode):
-            raise NotADirectoryError(
-                errno.ENOTDIR, "the folder is a link, or a file"
-            )
+            raise NotADirectoryError(errno.ENOTDIR, "the folder is a link, or a file")
         flags = os.O_RDWR | (os.O_CREAT if is_new else 0)
         for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
             flags |= getattr(os, name, 0)
