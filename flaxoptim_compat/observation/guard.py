@@ -5,13 +5,12 @@ And what exists outside of the copy stays as it is: Python tells an audit hook o
 it is opened for writing, renamed or deleted, and the hook raises an error. Libraries in C++ tell
 nobody.
 
-Some of what is changed without a word from Python's own code is left alone: the times of a file,
-which no program reads back, and what is written through descriptors that were opened before.
+Some changes are let through: the times of a file, which hold no content, databases of SQLite that
+exist, and what is written into files that were open already.
 """
 
 from __future__ import annotations
 
-import _thread
 import errno
 import json
 import os
@@ -74,7 +73,6 @@ def start(text: str) -> Callable[[object], None]:
         "os.truncate": lambda path, _: guard.changes(path, "overwritten", follows=True),
         "shutil.rmtree": lambda path, dir_fd=None: guard.changes(path, "deleted", dir_fd),
         "sqlite3.connect": guard.connects,
-        "sqlite3.connect/handle": guard.is_connected,
         "sys.excepthook": lambda _, kind, error, __: report.note_error(kind, error),
     }
 
@@ -110,7 +108,6 @@ class Guard:
         self._made = set(folder.made_before)
         self._reported: set[tuple[str, str]] = set()
         self._real: dict[str, str] = {}
-        self._only_read: set[int] = set()
         named = [*_TEMPORARY, *map(os.path.expanduser, _CACHES)]
         named += [os.environ[name] for name in _VARIABLES if os.environ.get(name)]
         self._free = [os.path.realpath(folder.reports), *map(os.path.realpath, named)]
@@ -176,25 +173,14 @@ class Guard:
         self.makes(target, target_fd)
 
     def connects(self, database: Any) -> None:
-        """Judge the opening of a database.
+        """Judge the making of a database.
 
-        Nothing says whether a program will write there, and many only read.
+        One that exists may be changed: nothing tells whether a program will write there, and most
+        only read, such as the history of a notebook.
         """
-        if os.fsdecode(database) in ("", ":memory:") or os.fsdecode(database).startswith("file:"):
-            return
-        place = self._outside(database, follows=True)
-        if place is None:
-            return
-        if not os.path.exists(place):
-            self._make(place)
-        elif not self._is_made(place):
-            self._only_read.add(_thread.get_ident())
-
-    def is_connected(self, connection: Any) -> None:
-        """Let a database that exists outside of the copy refuse what would change it."""
-        if _thread.get_ident() in self._only_read:
-            self._only_read.discard(_thread.get_ident())
-            connection.execute("PRAGMA query_only = ON")
+        name = os.fsdecode(database)
+        if name not in ("", ":memory:") and not name.startswith("file:"):
+            self.makes(os.path.realpath(name))
 
     def _outside(self, path: Any, dir_fd: int | None = None, follows: bool = False) -> str | None:
         """The real path of what is neither in the copy nor free to be changed."""

@@ -121,15 +121,11 @@ class OwnReport:
 
     def _at_exit(self) -> None:
         main = sys.modules.get("__main__")
-        if _is_script(main):
-            # Python deletes the name of the script where it ends, unless by SystemExit.
-            if not hasattr(main, "__file__"):
-                self._status = 0
-            elif self._status is None:
-                # `raise SystemExit(...)`, of which nothing is left now.
-                self.write(error="SystemExit")
-                return
-        self.write(status=self._status or 0)
+        # Python deletes the name of a script where the script ends, unless by SystemExit. Nothing
+        # is left of `raise SystemExit(...)`; for a text of `-c`, not even that it was raised.
+        if _is_script(main) and not hasattr(main, "__file__"):
+            self._status = 0
+        self.write(status=self._status)
 
 
 def _is_script(main: ModuleType | None) -> bool:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from flaxoptim_compat.observation.own_report import SUFFIX
 
 KILLED, STOPPED, RUNS = "killed", "stopped by its program", "still running"
+# Of `python -c`, and of a program that raises SystemExit itself: Python does not tell it.
+UNKNOWN = "status unknown"
 
 
 class ProcessReport(NamedTuple):
@@ -42,8 +44,8 @@ class ProcessReport(NamedTuple):
 
     @property
     def has_failed(self) -> bool:
-        """Whether the process ended by an error, by another status than 0, or was killed."""
-        return self.ended not in ("status 0", STOPPED, RUNS)
+        """Whether the process is known to have ended by an error, a status but 0, or a signal."""
+        return self.ended not in ("status 0", UNKNOWN, STOPPED, RUNS)
 
 
 def read(folder: Path) -> list[ProcessReport]:
@@ -84,7 +86,7 @@ def _end(lines: list[dict[str, Any]]) -> str:
     if "error" in last:
         return str(last["error"])
     if "status" in last:
-        return f"status {last['status']}"
+        return UNKNOWN if last["status"] is None else f"status {last['status']}"
     # By exec, into a program that has a report of its own if Python runs it.
     return "status 0" if "becomes" in last else ""
 
