@@ -89,7 +89,8 @@ def sketch(array: Array) -> Array:
     for part, sign in zip(parts, of_blocks, strict=True):
         signed = _wide(part) * within[: part.size]
         padded = np.pad(signed, (0, -part.size % NUMBERS))
-        sums += sign * padded.reshape(-1, NUMBERS).sum(axis=0)
+        with np.errstate(invalid="ignore"):  # infinities of both signs
+            sums += sign * padded.reshape(-1, NUMBERS).sum(axis=0)
     return sums
 
 

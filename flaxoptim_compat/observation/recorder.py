@@ -25,6 +25,7 @@ import atexit
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import sys
@@ -81,6 +82,8 @@ class _Group:
         self.round = 0
         self.seen: dict[tuple[tuple[int, ...], str | None], set[str]] = {}
         self.last: list[weakref.ref[Any]] = []
+        # The step and the bits of the latest state of each definition.
+        self.latest: dict[int, tuple[tuple[int, ...], str | None]] = {}
 
 
 class StateRecorder:
@@ -100,7 +103,10 @@ class StateRecorder:
         self._written = 0
         self._groups: dict[Any, _Group] = {}
         self._places: dict[_Line, int] = {}
-        self._through: set[tuple[Any, int]] = set()
+        self._through: set[tuple[Any, ...]] = set()
+        self._rules: dict[Any, int] = {}
+        self._updates: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._count = itertools.count(1)
         self._structures: dict[Any, _Structure] = {}
 
     def after_fork(self) -> None:
@@ -141,9 +147,9 @@ class StateRecorder:
         place, is_created, is_inside = _place()
         if is_inside or not leaves or (not is_created and _is_numbered(state)):
             return
-        structure = self._structure(params, treedef)
+        structure, rule = self._structure(params, treedef), self._rule_of(state)
         if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, step)):
-            self._pass_through(structure, place)
+            self._pass_through(structure, place, rule, is_created)
             return
         if not all(map(_is_here, (*leaves, step))):
             return
@@ -153,7 +159,8 @@ class StateRecorder:
         if not is_created and _are(group.last, [*leaves, step]):
             return
         group.last = _references([*leaves, step])
-        self._note_in(group, steps, leaves, moments, (what, self._number_of(place), is_created))
+        about = what, self._number_of(place), is_created, rule
+        self._note_in(group, steps, leaves, moments, about)
 
     def _note_in(
         self,
@@ -161,9 +168,9 @@ class StateRecorder:
         steps: tuple[int, ...],
         leaves: list[Any],
         moments: Any,
-        about: tuple[str, int, bool],
+        about: tuple[str, int, bool, int],
     ) -> None:
-        what, place, is_created = about
+        what, place, is_created, rule = about
         if group.start is None:
             group.start = steps[0]
         size = sum(int(getattr(leaf, "nbytes", 8)) for leaf in leaves)
@@ -180,7 +187,11 @@ class StateRecorder:
         digests_of_moments = list(map(digest, moment_arrays))
         of_moments = _hash(digests_of_moments)
         known = group.seen.setdefault(key, set())
+        is_latest = group.latest.get(rule) == key
+        group.latest[rule] = key
         if known and (of_moments in known or len(known) >= _MOMENTS_PER_STATE or not is_kept):
+            if not is_latest:
+                self._write({"again": group.number, "rule": rule, "step": steps, "bits": bits})
             return
         known.add(of_moments)
         if len(group.seen) > _REMEMBERED:
@@ -193,6 +204,7 @@ class StateRecorder:
             "what": what,
             "place": place,
             "created": is_created,
+            "rule": rule,
         }
         if is_kept and self._written < _BYTES_PER_FILE:
             line["leaves"] = _fingerprints(arrays, digests)
@@ -216,13 +228,32 @@ class StateRecorder:
             self._write({"group": group.number, "paths": structure.paths, "shapes": shapes})
         return self._groups[key]
 
-    def _pass_through(self, structure: _Structure, place: _Line) -> None:
+    def _rule_of(self, state: Any) -> int:
+        """The number of the definition, or of the transformation, that does the steps of a state.
+
+        Equal definitions have one number.
+        """
+        with contextlib.suppress(Exception):  # either may be the program's own
+            if not hasattr(state, "optimizer_def"):
+                return _numbered(self._updates, state.tx.update, self._count)
+            from flaxoptim_compat.optim.by_value import StaticDefinition
+
+            definition = state.optimizer_def
+            rule = StaticDefinition(getattr(definition, "optimizer_def", definition))
+            if not any(
+                isinstance(each, jax.core.Tracer) for each in jax.tree.leaves(rule.snapshot)
+            ):
+                return _numbered(self._rules, rule, self._count)
+        return 0
+
+    def _pass_through(
+        self, structure: _Structure, place: _Line, rule: int, is_created: bool
+    ) -> None:
         """Record that the program traces states at a line."""
-        number = self._number_of(place)
-        key = structure.paths, number
+        key = structure.paths, self._number_of(place), rule, is_created
         if key not in self._through:
             self._through.add(key)
-            self._write({"through": structure.paths, "place": number})
+            self._write(dict(zip(("through", "place", "rule", "created"), key, strict=True)))
 
     def _number_of(self, place: _Line) -> int:
         if place not in self._places:
@@ -254,6 +285,13 @@ def _chosen(done: int, size: int) -> tuple[bool, bool]:
     number = done // every if done >= _FIRST_STEPS else done
     scale = max(0, number.bit_length() - _FIRST_KEPT.bit_length() + 1)
     return True, number % (1 << scale) == 0
+
+
+def _numbered(numbers: Any, key: Any, count: Iterator[int]) -> int:
+    if key not in numbers:
+        numbers[key] = next(count)
+    number: int = numbers[key]
+    return number
 
 
 def _hash(digests: list[bytes]) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +48,7 @@ class ObservedState:
 
     Args:
       optimizer: the optimizer.
-      round: how many equal states came before, each in a training of its own.
+      round: how many equal states were created before, in the same process.
       step: the number of steps done, one for each copy of a replicated optimizer.
       bits: the hash of the parameters; None if they were not read.
       what: the class of a definition of flax.optim; "" for a TrainState.
@@ -57,6 +56,9 @@ class ObservedState:
       is_created: whether ``create`` made the state.
       leaves: the fingerprints of the parameters; empty if none were kept.
       moments: the fingerprints of the moments, for each time that they were read.
+      process: the number of the process in the run.
+      rule: the number, in the process, of the definition that does the steps; equal ones have one.
+      is_last: whether a training ended with this state.
     """
 
     optimizer: OptimizerKey
@@ -68,6 +70,9 @@ class ObservedState:
     is_created: bool
     leaves: list[Fingerprint]
     moments: list[list[Fingerprint]]
+    process: int = 0
+    rule: int = 0
+    is_last: bool = False
 
 
 @dataclasses.dataclass
@@ -75,58 +80,40 @@ class Record:
     """The states of optimizers in a run of a command, with the names and errors of the run.
 
     Args:
-      states: the states of each optimizer, in the order of the run.
+      states: the states of each optimizer, in the order of the run, one process after the other.
       places: the lines of programs that made states, or traced code that does, by the paths of the
         parameters.
       names: the lost names that the run used.
       trouble: the errors because of which states could not be recorded.
-      pooled: the programs of which several processes used optimizers.
+      traced: the optimizers that were created in traced code, and have no state in the run: the
+        lines that created them, by the paths of their parameters.
     """
 
     states: dict[OptimizerKey, list[ObservedState]] = dataclasses.field(default_factory=dict)
     places: dict[tuple[str, ...], set[ProgramLine]] = dataclasses.field(default_factory=dict)
     names: set[str] = dataclasses.field(default_factory=set)
     trouble: set[str] = dataclasses.field(default_factory=set)
-    pooled: set[str] = dataclasses.field(default_factory=set)
-
-    def without_repeats(self, programs: Container[str]) -> Record:
-        """The record in which each state of these programs counts once.
-
-        One worker of a pool may do a training twice, and in the next run two workers once each.
-        """
-        states = {
-            optimizer: [
-                state for state in several if state.round == 0 or optimizer.program not in programs
-            ]
-            for optimizer, several in self.states.items()
-        }
-        return dataclasses.replace(self, states=states)
+    traced: dict[OptimizerKey, set[ProgramLine]] = dataclasses.field(default_factory=dict)
 
 
 def read(folder: Path) -> Record:
-    """The record of a run, out of a folder with the files of its processes.
-
-    A state that several processes of one program saw, such as the workers of a pool, counts once:
-    which process saw a state may differ from run to run.
-    """
+    """The record of a run, out of a folder with the files of its processes."""
     record = Record()
-    known: dict[tuple[Any, ...], ObservedState] = {}
-    processes: Counter[str] = Counter()
     # The names of the files begin with the time.
-    for file in sorted(folder.glob(f"*{SUFFIX}")):
+    for number, file in enumerate(sorted(folder.glob(f"*{SUFFIX}"))):
         with file.open(encoding="utf-8") as lines:
-            processes.update(_read_file(lines, record, known))
-    record.pooled = {program for program, count in processes.items() if count > 1}
+            _read_file(lines, record, number)
     return record
 
 
-def _read_file(
-    lines: Iterable[str], record: Record, known: dict[tuple[Any, ...], ObservedState]
-) -> set[str]:
-    """Add the file of a process to the record; returns the program if there are states."""
+def _read_file(lines: Iterable[str], record: Record, process: int) -> None:
+    """Add the file of a process to the record."""
     program = ""
     optimizers: dict[int, OptimizerKey] = {}
     places: dict[int, ProgramLine] = {}
+    known: dict[tuple[Any, ...], ObservedState] = {}
+    latest: dict[tuple[OptimizerKey, int], ObservedState] = {}
+    traced: dict[tuple[tuple[str, ...], int], set[ProgramLine]] = {}
     for text in lines:
         if not text.endswith("\n"):
             break  # the process ended here
@@ -141,23 +128,39 @@ def _read_file(
                 places[number] = ProgramLine(*at)
             case {"through": paths, "place": number}:
                 record.places.setdefault(tuple(paths), set()).add(places[number])
+                if line["created"]:
+                    of_rule = traced.setdefault((tuple(paths), line["rule"]), set())
+                    of_rule.add(places[number])
             case {"names": names}:
                 record.names.update(names)
             case {"trouble": trouble}:
                 record.trouble.add(trouble)
+            case {"again": number, "rule": rule, "step": step, "bits": bits}:
+                key = optimizers[number]
+                latest[key, rule] = known[key, tuple(step), bits]
             case {"state": number}:
-                state = _state(line, optimizers[number], places[line["place"]])
+                state = _state(line, optimizers[number], places[line["place"]], process)
                 record.places.setdefault(state.optimizer.paths, set()).add(state.place)
-                identity = (state.optimizer, state.round, state.step, state.bits)
-                if identity in known:
-                    known[identity].moments += state.moments
+                same = known.get((state.optimizer, state.step, state.bits))
+                if same is not None and same.round == state.round:
+                    same.moments += state.moments
                 else:
-                    known[identity] = state
+                    if state.is_created and (state.optimizer, state.rule) in latest:
+                        latest[state.optimizer, state.rule].is_last = True
+                    known[state.optimizer, state.step, state.bits] = same = state
                     record.states.setdefault(state.optimizer, []).append(state)
-    return {optimizer.program for optimizer in optimizers.values()}
+                latest[state.optimizer, state.rule] = same
+    for state in latest.values():
+        state.is_last = True
+    seen = {(optimizer.paths, rule) for optimizer, rule in latest}
+    for (paths, rule), lines_of_it in traced.items():
+        if (paths, rule) not in seen:
+            record.traced.setdefault(OptimizerKey(program, paths, ()), set()).update(lines_of_it)
 
 
-def _state(line: dict[str, Any], optimizer: OptimizerKey, place: ProgramLine) -> ObservedState:
+def _state(
+    line: dict[str, Any], optimizer: OptimizerKey, place: ProgramLine, process: int
+) -> ObservedState:
     return ObservedState(
         optimizer,
         line["round"],
@@ -168,4 +171,6 @@ def _state(line: dict[str, Any], optimizer: OptimizerKey, place: ProgramLine) ->
         line["created"],
         list(map(Fingerprint.from_json, line.get("leaves", ()))),
         [list(map(Fingerprint.from_json, line["moments"]))] if "moments" in line else [],
+        process,
+        line["rule"],
     )

@@ -1,18 +1,19 @@
 """The states that optimizers had in two runs of a program: the same, or where the runs diverge.
 
-A state is a step with the bits of its parameters, and counts once (in each of several equal
-trainings): a program that looks at a state once more, copies it, or fetches it from a device, shows
-nothing new. A state of one run agrees with the other run if its bits are there too, whichever
+A state is a step with the bits of its parameters, and counts once in each training of each process:
+a program that looks at a state once more, copies it, or fetches it from a device, shows nothing
+new. A state of one run agrees with the other run if its bits are there too, and as often, whichever
 thread or process saw them: that a state is there proves all the steps before it. The states that
-are left in both runs are paired by their steps, in the order of the run, and compared by their
-numbers. A state without a partner is a step that one of the runs never did.
+are left in both runs are paired by their steps, the nearest ones, and compared by their numbers. A
+state without a partner is a step that one of the runs never did.
 
 Two kinds of states belong to no trajectory:
 
 - A program that sets the step, and then the parameters, in two calls makes a state in between,
   which a rewrite may not make. Such a state has the step of one neighbour and the parameters of the
   other. If only the rewritten program has one, its step and its parameters must be those of states
-  that both runs have: if a program goes on from there, later states differ too.
+  that both runs have: if a program goes on from there, later states differ too. The last state of
+  a training is what the program made, and never such a state.
 - How often one and the same state is created, before any step, depends on how that is written.
 
 Moments are compared as long as the parameters that they came from are equal: a wrong decay rate
@@ -24,7 +25,6 @@ optax.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
-from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, Record
+from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, ProgramLine, Record
 from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.tolerance import Tolerance
 
@@ -82,6 +82,36 @@ class Divergence:
 
 
 @dataclasses.dataclass(frozen=True)
+class ComparedOptimizer:
+    """The result for one optimizer of the first run.
+
+    Args:
+      optimizer: the program, and the parameters of one copy.
+      what: the class of its definition; "" for a TrainState.
+      created: the lines of the first run that created it; those that made its states, if there is
+        no such line.
+      steps: how many states that steps made were compared; copies on devices count once.
+      all_steps: how many such states there were.
+      left_out: how many of the others were not compared for the size of the parameters.
+      worst: the largest difference that is allowed; None if all bits are the same.
+      never_moved: whether there were steps, and none of them moved a parameter.
+      not_finite_from: the first step after which a parameter was not finite.
+      only_traced: whether it was created in traced code, and no state of it was seen.
+    """
+
+    optimizer: OptimizerKey
+    what: str
+    created: tuple[ProgramLine, ...]
+    steps: int = 0
+    all_steps: int = 0
+    left_out: int = 0
+    worst: ArrayDifference | None = None
+    never_moved: bool = False
+    not_finite_from: int | None = None
+    only_traced: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
 class Comparison:
     """The result of a comparison of two runs.
 
@@ -91,6 +121,7 @@ class Comparison:
       all_steps: how many such states there were.
       worst: the largest difference that is allowed; None if all bits are the same.
       divergence: where the runs diverge; None if they do not.
+      by_optimizer: the result for each optimizer of the first run, also for one that never moved.
     """
 
     optimizers: int
@@ -98,27 +129,27 @@ class Comparison:
     all_steps: int
     worst: ArrayDifference | None
     divergence: Divergence | None
+    by_optimizer: tuple[ComparedOptimizer, ...] = ()
 
 
 def compare(before: Record, after: Record) -> Comparison:
     """Compare all optimizers of two runs."""
-    pooled = before.pooled | after.pooled
-    before, after = before.without_repeats(pooled), after.without_repeats(pooled)
     comparisons = [
         _compare_states(before.states.get(optimizer, []), after.states.get(optimizer, []))
         for optimizer in dict.fromkeys((*before.states, *after.states))
     ]
-    worst = [each.worst for each in comparisons if each.worst is not None]
+    differences = [each for several in comparisons for each in several.differences.values()]
     return Comparison(
         _optimizers(before),
         _steps(each.steps for each in comparisons),
         _steps(each.all_steps for each in comparisons),
-        max(worst, key=lambda difference: difference.excess, default=None),
+        _largest(differences),
         min(
             (each.divergence for each in comparisons if each.divergence is not None),
             key=lambda divergence: (divergence.difference is None, _when(divergence)),
             default=None,
         ),
+        tuple(_by_optimizer(before, comparisons)),
     )
 
 
@@ -131,6 +162,77 @@ def _optimizers(record: Record) -> int:
         max(1, sum(state.is_created for states in several for state in states))
         for several in by_paths.values()
         if any(map(_moves, several))
+    )
+
+
+def _by_optimizer(
+    before: Record, comparisons: Sequence[_StatesCompared]
+) -> Iterator[ComparedOptimizer]:
+    """The results by the parameters of one copy, and the lines that created the optimizer."""
+    rules: dict[tuple[OptimizerKey, int, int], list[ObservedState]] = defaultdict(list)
+    for states in before.states.values():
+        for state in states:
+            rules[_of_one_copy(state), state.process, state.rule].append(state)
+    optimizers: dict[
+        tuple[OptimizerKey, str, tuple[ProgramLine, ...]], list[list[ObservedState]]
+    ] = defaultdict(list)
+    for (optimizer, *_), states in rules.items():
+        created = [state for state in states if state.is_created] or states[:1]
+        lines = tuple(dict.fromkeys(state.place for state in created))
+        optimizers[optimizer, states[0].what, lines].append(states)
+    for (optimizer, what, lines), several in optimizers.items():
+        ids = {id(state) for states in several for state in states}
+        steps = [[each for each in one.steps if id(each) in ids] for one in comparisons]
+        made = [[each for each in one.all_steps if id(each) in ids] for one in comparisons]
+        done = {id(state) for states in steps for state in states}
+        unread = [[x for x in each if id(x) not in done and not x.leaves] for each in made]
+        differences = [
+            difference
+            for one in comparisons
+            for which, difference in one.differences.items()
+            if which in ids
+        ]
+        yield ComparedOptimizer(
+            optimizer,
+            what,
+            lines,
+            _steps(steps),
+            _steps(made),
+            _steps(unread),
+            _largest(differences),
+            any(map(_never_moved, several)),
+            min(
+                (max(x.step, default=0) for xs in several for x in xs if not _is_finite(x)),
+                default=None,
+            ),
+        )
+    for optimizer, places in before.traced.items():
+        yield ComparedOptimizer(optimizer, "", tuple(sorted(places)), only_traced=True)
+
+
+def _never_moved(states: Sequence[ObservedState]) -> bool:
+    """True if steps were done in several trainings by one rule, and the parameters stayed."""
+    return _moves(states) and all(
+        len({(state.optimizer, state.bits) for state in training})
+        == len({state.optimizer for state in training})
+        for training in _trainings(states)
+    )
+
+
+def _trainings(states: Sequence[ObservedState]) -> list[list[ObservedState]]:
+    """The states by trainings: each begins with a state that is created."""
+    trainings: list[list[ObservedState]] = []
+    for state in states:
+        if state.is_created or not trainings:
+            trainings.append([])
+        trainings[-1].append(state)
+    return trainings
+
+
+def _is_finite(state: ObservedState) -> bool:
+    return all(
+        math.isfinite(leaf.largest) and bool(np.isfinite(leaf.numbers).all())
+        for leaf in state.leaves
     )
 
 
@@ -159,54 +261,143 @@ class _StatesCompared(NamedTuple):
     Args:
       steps: the states made by steps that were compared.
       all_steps: all states made by steps.
-      worst: see ``Comparison``.
+      differences: the largest difference of each state that has some, by the ``id`` of the state.
       divergence: see ``Comparison``.
     """
 
     steps: list[ObservedState]
     all_steps: list[ObservedState]
-    worst: ArrayDifference | None
+    differences: dict[int, ArrayDifference]
     divergence: Divergence | None
 
 
+# A state by its step, the bits of its parameters, and how many equal ones came before.
+_Key = tuple[int, tuple[int, ...], str | None]
+
+
+class _Trajectory:
+    """The states of one optimizer in a run.
+
+    Args:
+      states: the states, in the order of the run.
+    """
+
+    def __init__(self, states: Sequence[ObservedState]) -> None:
+        self.states = states
+        # The states by their keys.
+        self.by_key: dict[_Key, ObservedState] = {}
+        # The keys by the ids of the states.
+        self.keys: dict[int, _Key] = {}
+        # The states that steps made: not the first of a process, nor those created or restored.
+        self.made_by_steps: list[ObservedState] = []
+        # The ids of the states that are between two calls which set the step and the parameters.
+        self.between: set[int] = set()
+        equal: Counter[object] = Counter()
+        for state in states:
+            key = (equal[state.step, state.bits], state.step, state.bits)
+            equal[state.step, state.bits] += 1
+            self.keys[id(state)], self.by_key[key] = key, state
+        self._follow()
+
+    def _follow(self) -> None:
+        """Look at each state beside its neighbours, those with the same rule in its process."""
+        chains: dict[tuple[int, int], list[ObservedState]] = defaultdict(list)
+        processes: set[int] = set()
+        # What came before equal states. One that is restored was there in an earlier training,
+        # after another state than now.
+        preceding: dict[object, set[object]] = defaultdict(set)
+        for state in self.states:
+            chain = chains[state.process, state.rule]
+            last = chain[-1] if chain else None
+            then = None if last is None else (last.step, last.bits)
+            earlier = preceding[state.step, state.bits]
+            is_restored = bool(earlier) and then not in earlier
+            earlier.add(then)
+            chain.append(state)
+            if state.process in processes and not (state.is_created or is_restored):
+                self.made_by_steps.append(state)
+            processes.add(state.process)
+        for chain in chains.values():
+            for last, state, following in zip(chain, chain[1:], chain[2:], strict=False):
+                if not state.is_last and _is_between(last, state, following):
+                    self.between.add(id(state))
+
+    def without(self, other: _Trajectory) -> list[ObservedState]:
+        """The states that the other run lacks, without those that belong to no trajectory."""
+        created = {(state.step, state.bits) for state in other.states}
+        return [
+            state
+            for state in self.states
+            if self.keys[id(state)] not in other.by_key
+            and not (state.is_created and (state.step, state.bits) in created)
+            and id(state) not in self.between
+        ]
+
+    def not_looked_at(
+        self, additional: Sequence[ObservedState], other: _Trajectory
+    ) -> list[ObservedState]:
+        """The additional states but those that tell of nothing new.
+
+        Such a state has the step and the parameters of states that both runs have, and is neither
+        the last of a training nor made by the same step as another one.
+
+        Args:
+          additional: states that only this run has.
+          other: the states of the other run.
+        """
+        both = [state for state in self.states if self.keys[id(state)] in other.by_key]
+        steps, bits = {state.step for state in both}, {state.bits for state in both}
+        whole = {(state.step, state.bits) for state in both}
+        made = set(map(id, self.made_by_steps))
+        return [
+            state
+            for state in additional
+            if not (state.step in steps and state.bits in bits)
+            or (id(state) in made if (state.step, state.bits) in whole else state.is_last)
+        ]
+
+
 def _compare_states(
-    before: Sequence[ObservedState], after: Sequence[ObservedState]
+    states_before: Sequence[ObservedState], states_after: Sequence[ObservedState]
 ) -> _StatesCompared:
-    only_before, only_after = _without(before, after), _without(after, before)
-    pairs, missing = _in_order(only_before, only_after)
-    additional = _not_mixed(_in_order(only_after, only_before)[1], before, after)
-    starts = [state for state in before if state.is_created] or list(before[:1])
+    before, after = _Trajectory(states_before), _Trajectory(states_after)
+    only_before, only_after = before.without(after), after.without(before)
+    pairs, missing = _pairs(only_before, only_after)
+    additional = after.not_looked_at(_pairs(only_after, only_before)[1], before)
+    starts = [state for state in before.states if state.is_created] or list(before.states[:1])
     meter = _DifferenceMeter(starts)
     divergences: list[Divergence] = []
-    worst: ArrayDifference | None = None
+    differences: dict[int, ArrayDifference] = {}
     partners = {id(old): new for old, new in pairs}
-    equal = {_key(state): state for state in after}
-    made = list(_made_by_steps(before))
     compared: set[int] = set()
-    for state in before:
-        partner = partners.get(id(state), equal.get(_key(state)))
+    for state in before.states:
+        partner = partners.get(id(state), after.by_key.get(before.keys[id(state)]))
         if partner is None:
             continue
-        differences = list(meter.differences(state, partner, worst is None))
         is_same = state.bits is not None and state.bits == partner.bits
         if is_same or (state.leaves and partner.leaves):
             compared.add(id(state))
-        largest = max(differences, key=_weight, default=None)
-        if largest is not None and largest.excess > 1:
+        largest = max(meter.differences(state, partner, not differences), key=_weight, default=None)
+        if largest is None:
+            continue
+        if largest.excess > 1:
             divergences.append(Divergence(state, largest, False, meter.created(state)))
             break
-        if largest is not None and (worst is None or largest.excess > worst.excess):
-            worst = largest
+        differences[id(state)] = largest
     for states, is_missing in ((missing, True), (additional, False)):
         divergences += [
             Divergence(each, None, is_missing, meter.created(each)) for each in states[:1]
         ]
     return _StatesCompared(
-        [state for state in made if id(state) in compared],
-        made,
-        worst,
+        [state for state in before.made_by_steps if id(state) in compared],
+        before.made_by_steps,
+        differences,
         min(divergences, key=_when, default=None),
     )
+
+
+def _largest(differences: Iterable[ArrayDifference]) -> ArrayDifference | None:
+    return max(differences, key=lambda difference: difference.excess, default=None)
 
 
 def _weight(difference: ArrayDifference) -> tuple[bool, float]:
@@ -218,78 +409,36 @@ def _when(divergence: Divergence) -> tuple[int, bool]:
     return max(divergence.state.step, default=0), divergence.difference is None
 
 
-def _key(state: ObservedState) -> tuple[int, tuple[int, ...], str | None]:
-    return state.round, state.step, state.bits
-
-
-def _made_by_steps(states: Sequence[ObservedState]) -> Iterator[ObservedState]:
-    """The states but the first, those created, and those that a later training restores.
-
-    One that is restored was there in an earlier training, after another state than now.
-    """
-    preceding: dict[tuple[object, ...], set[tuple[object, ...]]] = defaultdict(set)
-    for last, state in itertools.pairwise(states):
-        earlier = preceding[_key(state)[1:]]
-        is_restored = state.round > 0 and bool(earlier) and _key(last)[1:] not in earlier
-        earlier.add(_key(last)[1:])
-        if not state.is_created and not is_restored:
-            yield state
-
-
 def _moves(states: Sequence[ObservedState]) -> bool:
     return len({(state.step, state.bits) for state in states}) > 1
 
 
-def _without(
-    states: Sequence[ObservedState], other_run: Sequence[ObservedState]
-) -> list[ObservedState]:
-    """The states that the other run does not have, without those that belong to no trajectory."""
-    known = {_key(state) for state in other_run}
-    created = {(state.step, state.bits) for state in other_run}
-    return [
-        state
-        for index, state in enumerate(states)
-        if _key(state) not in known
-        and not (state.is_created and (state.step, state.bits) in created)
-        and not _is_between(states[max(index - 1, 0) : index + 2])
-    ]
-
-
-def _not_mixed(
-    additional: Sequence[ObservedState],
-    before: Sequence[ObservedState],
-    after: Sequence[ObservedState],
-) -> list[ObservedState]:
-    """The states of the second run only that are no mixture of two which both runs have."""
-    known = {_key(state) for state in before}
-    both = [state for state in after if _key(state) in known]
-    steps, bits = {state.step for state in both}, {state.bits for state in both}
-    return [state for state in additional if not (state.step in steps and state.bits in bits)]
-
-
-def _is_between(three: Sequence[ObservedState]) -> bool:
-    """True if the middle state has the step of one neighbour and the parameters of the other."""
-    if len(three) < 3:
-        return False
-    last, this, then = three
+def _is_between(last: ObservedState, this: ObservedState, then: ObservedState) -> bool:
+    """True if a state has the step of one neighbour and the parameters of the other."""
     return (this.step == last.step and this.bits == then.bits) or (
         this.bits == last.bits and this.step == then.step
     )
 
 
-def _in_order(
+def _pairs(
     states: Sequence[ObservedState], other_run: Sequence[ObservedState]
 ) -> tuple[list[tuple[ObservedState, ObservedState]], list[ObservedState]]:
-    """Pairs of states with the same step, and the states for which there is no partner."""
+    """Pairs of states with the same step, and the states for which there is no partner.
+
+    Of several with the same step, the nearest is the partner: which training comes first may differ
+    from run to run, if several processes train.
+    """
     waiting: dict[tuple[int, ...], list[ObservedState]] = defaultdict(list)
     for other in other_run:
         waiting[other.step].append(other)
     pairs, left = [], []
     for state in states:
-        if waiting[state.step]:
-            pairs.append((state, waiting[state.step].pop(0)))
-        else:
+        others = waiting[state.step]
+        if not others:
             left.append(state)
+            continue
+        distances = [_distance(state, other) for other in others] if len(others) > 1 else [0.0]
+        pairs.append((state, others.pop(int(np.nanargmin([*distances, math.inf])))))
     return pairs, left
 
 
@@ -302,7 +451,7 @@ class _DifferenceMeter:
     def created(self, state: ObservedState) -> list[ObservedState]:
         """The starts from which a state may have come: the nearest ones."""
         starts = [start for start in self._starts if start.what == state.what] or self._starts
-        distances = [self._distance(start, state) for start in starts]
+        distances = [_distance(start, state) for start in starts]
         nearest = min(distances, default=0.0)
         return [
             start
@@ -360,9 +509,10 @@ class _DifferenceMeter:
             ]
             yield min(differences, key=lambda each: each.excess)
 
-    def _distance(self, start: ObservedState, state: ObservedState) -> float:
-        pairs = zip(start.leaves, state.leaves, strict=False)
-        return math.sqrt(sum(_apart(first, later)[1] ** 2 for first, later in pairs))
+
+def _distance(first: ObservedState, second: ObservedState) -> float:
+    pairs = zip(first.leaves, second.leaves, strict=False)
+    return math.sqrt(sum(_apart(*pair)[1] ** 2 for pair in pairs))
 
 
 def _difference(

@@ -57,15 +57,63 @@ def test_the_same_bits_in_another_order() -> None:
     assert found.divergence is None and found.worst is None
 
 
-def test_a_training_done_twice_by_one_worker_of_a_pool_and_once_by_two() -> None:
-    again = [dataclasses.replace(each, round=1) for each in run(STEPS)]
-    twice, once = record([*run(STEPS), *again]), record(run(STEPS))
-    divergence = compare(twice, once).divergence
-    assert divergence is not None and divergence.is_missing
-    for one, other in ((twice, once), (once, twice)):
-        found = compare(dataclasses.replace(one, pooled={OPTIMIZER.program}), other)
-        assert found.divergence is None
-        assert (found.optimizers, found.steps, found.all_steps) == (1, 3, 3)
+def again(states: Sequence[ObservedState], **changes: Any) -> list[ObservedState]:
+    return [dataclasses.replace(each, **changes) for each in states]
+
+
+SLOWER = run([1.0, 1.1, 1.2, 1.3])
+POOLS = {
+    "one worker": [*run(STEPS), *SLOWER, *again(run(STEPS), round=1)],
+    "two workers": [*run(STEPS), *again(SLOWER, process=1), *again(run(STEPS), process=1)],
+    "in another order": [*SLOWER, *run(STEPS), *again(run(STEPS), process=1)],
+}
+
+
+@pytest.mark.parametrize("other", POOLS)
+def test_which_worker_of_a_pool_does_a_training_does_not_matter(other: str) -> None:
+    found = compare(record(POOLS["one worker"]), record(POOLS[other]))
+    assert found.divergence is None
+    assert (found.optimizers, found.steps, found.all_steps) == (3, 9, 9)
+
+
+def test_each_training_needs_a_partner_of_its_own() -> None:
+    once, twice = record(run(STEPS)), record([*run(STEPS), *again(run(STEPS), process=1)])
+    wrong = record([*run(STEPS), *again(SLOWER, process=1)])
+    for one, other in ((twice, once), (once, twice), (twice, wrong), (wrong, twice)):
+        assert compare(one, other).divergence is not None
+    missing = compare(twice, once).divergence
+    assert missing is not None and missing.is_missing
+
+
+def test_trainings_of_a_pool_are_paired_by_their_numbers() -> None:
+    rounded = run([1.0, 1.5 + ULP, 2.0 + ULP, 2.5 + ULP])
+    one = record([*run(STEPS), *again(SLOWER, process=1)])
+    found = compare(one, record([*SLOWER, *again(rounded, process=1)]))
+    assert found.divergence is None and found.worst is not None
+    assert (found.steps, found.all_steps) == (6, 6)
+
+
+@pytest.mark.parametrize(("step", "value"), [(3, 1.5), (0, 2.5), (3, 1.0)])
+def test_the_last_state_of_a_training_mixes_no_others(step: int, value: float) -> None:
+    mixed = dataclasses.replace(state(step, value), is_last=True)
+    wrong = record([*run(STEPS), mixed])
+    assert compare(record(run(STEPS)), wrong).divergence is not None
+    assert compare(wrong, record(run(STEPS))).divergence is not None
+    assert compare(wrong, wrong).divergence is None
+
+
+def test_what_is_said_of_each_optimizer() -> None:
+    still, wild = run([1.0] * 4), run([1.0, 2.0, np.nan, np.inf])
+    runs = [*run(STEPS), *again(still, rule=1), *again(wild, rule=2)]
+    lines = [ProgramLine("train.py", number, "<module>") for number in range(3)]
+    one = record([dataclasses.replace(each, place=lines[each.rule]) for each in runs])
+    one.traced[OPTIMIZER] = {lines[0]}
+    *found, traced = compare(one, one).by_optimizer
+    assert [each.created for each in found] == [(line,) for line in lines]
+    assert [each.never_moved for each in found] == [False, True, False]
+    assert [each.not_finite_from for each in found] == [None, None, 2]
+    assert [(each.steps, each.all_steps, each.left_out) for each in found] == [(3, 3, 0)] * 3
+    assert traced.only_traced and traced.created == (lines[0],)
 
 
 COPIES = OPTIMIZER._replace(shapes=((4, 2), (4, 300)))
