@@ -203,4 +203,5 @@ def _of_user(record: Record, copies: Copies) -> Record:
         for key, several in record.states.items()
     }
     lines = {paths: set(map(line, several)) for paths, several in record.places.items()}
-    return dataclasses.replace(record, states=states, places=lines)
+    traced = {key: set(map(line, several)) for key, several in record.traced.items()}
+    return dataclasses.replace(record, states=states, places=lines, traced=traced)

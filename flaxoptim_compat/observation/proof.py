@@ -15,11 +15,12 @@ from typing import NamedTuple
 from flaxoptim_compat.observation import observed_command
 from flaxoptim_compat.observation.copies import Copies, Sources
 from flaxoptim_compat.observation.observed_command import ObservedRun
-from flaxoptim_compat.observation.places import Uses
+from flaxoptim_compat.observation.places import Uses, from_here
 from flaxoptim_compat.observation.records import ObservedState
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.trajectories import (
     ArrayDifference,
+    ComparedOptimizer,
     Comparison,
     Divergence,
     compare,
@@ -92,6 +93,7 @@ class Proof:
       directory: where they run, by its path in the folder.
       terms: what the proof asks for.
       say: prints a line on what runs.
+      run: runs a command.
     """
 
     def __init__(
@@ -101,6 +103,7 @@ class Proof:
         directory: Path,
         terms: Terms,
         say: Callable[[str], object],
+        run: Callable[..., ObservedRun] = observed_command.run,
     ) -> None:
         self.commands = commands
         # Where the old program uses optimizers.
@@ -109,6 +112,7 @@ class Proof:
         self._directory = directory
         self._terms = terms
         self._say = say
+        self._run_one = run
         self._old: Sources = {}
         # What the programs made outside of the copies, and what they were kept from changing there.
         self._made: set[str] = set()
@@ -193,7 +197,7 @@ class Proof:
         runs: list[ObservedRun] = []
         for number, command in enumerate(self.commands):
             self._say(f"{when}: {command}")
-            done = observed_command.run(
+            done = self._run_one(
                 command,
                 self._copies,
                 self._directory,
@@ -250,10 +254,20 @@ class Proof:
             more = f" and {len(made) - _MADE:,} more" if len(made) > _MADE else ""
             yield f"New files outside of the copies: {', '.join(made[:_MADE])}{more}"
 
-    def _compared(self, comparisons: Sequence[Comparison], moved: Sequence[Moved]) -> Iterator[str]:
+    def _compared(
+        self, comparisons: Sequence[Comparison], moved: Sequence[Moved] | None
+    ) -> Iterator[str]:
+        results = [each for comparison in comparisons for each in comparison.by_optimizer]
         if not any(each.steps for each in comparisons):
+            if moved is not None and not moved:
+                yield "The rewrite moves no optimizer, and no numbers were compared."
+                return
             commands = "The command" if len(self.commands) == 1 else "The commands"
             raise NotProven(f"{commands} did no step of an optimizer. {_NO_STEPS}")
+        if all(each.never_moved for each in results if each.steps):
+            raise NotProven(
+                "The parameters never moved, so nothing is proven: are there gradients?"
+            )
         missed = [each for each in moved or () if not _is_reached(each, self._before)]
         if moved and len(missed) == len(moved):
             raise NotProven(
@@ -261,7 +275,8 @@ class Proof:
             )
         if missed and self._terms.reaches_all:
             raise NotProven(f"No step was done with: {_shown(missed)}. {_NO_STEPS}")
-        yield _agreement(comparisons)
+        yield _agreement(comparisons, moved, missed)
+        yield from filter(None, map(_reservation, results))
         if missed:
             yield f"Moved from the text alone, since no command reached them: {_shown(missed)}"
 
@@ -332,14 +347,18 @@ def _shown(spots: Sequence[Moved]) -> str:
     return ", ".join(each.shown for each in spots)
 
 
-def _agreement(comparisons: Sequence[Comparison]) -> str:
+def _agreement(
+    comparisons: Sequence[Comparison], moved: Sequence[Moved] | None, missed: Sequence[Moved]
+) -> str:
     """A sentence on how many steps were compared, and how closely they agree."""
     optimizers = sum(each.optimizers for each in comparisons)
     steps = sum(each.steps for each in comparisons)
     all_steps = sum(each.all_steps for each in comparisons)
     compared = f"{optimizers:,} optimizer{'' if optimizers == 1 else 's'}"
-    shown = f"{steps:,}" if steps == all_steps else f"{steps:,} of {all_steps:,}"
-    compared += f", {shown} step{'' if all_steps == 1 else 's'}"
+    if moved:
+        made = f"{len(moved) - len(missed):,} of {len(moved):,}"
+        compared = f"{made} moved optimizer{'' if len(moved) == 1 else 's'}"
+    compared += f", {steps:,} of {all_steps:,} step{'' if all_steps == 1 else 's'}"
     differences = [each.worst for each in comparisons if each.worst is not None]
     if not differences:
         return f"{compared}: the same bits before and after."
@@ -348,6 +367,22 @@ def _agreement(comparisons: Sequence[Comparison]) -> str:
         f"{compared}: the same within the tolerance. The largest difference is {worst.error:.2g},"
         f" in {_named(worst)}, where {worst.allowed:.2g} is allowed."
     )
+
+
+def _reservation(result: ComparedOptimizer) -> str:
+    """The sentence on an optimizer of which the comparison proves little; "" of others."""
+    lines = dict.fromkeys(f"{from_here(each.file)}:{each.number}" for each in result.created)
+    made = f"Made in {', '.join(lines)}"
+    if result.only_traced:
+        return f"{made}, only traced: its states were not compared."
+    if result.never_moved:
+        return f"{made}: the parameters never moved, which proves nothing of it."
+    if result.not_finite_from is not None:
+        return f"{made}: not finite from step {result.not_finite_from} on, which proves nothing."
+    if result.left_out:
+        steps = "step was" if result.left_out == 1 else "steps were"
+        return f"{made}: {result.left_out:,} {steps} not compared, for the size of the parameters."
+    return ""
 
 
 def _step(state: ObservedState) -> str:
