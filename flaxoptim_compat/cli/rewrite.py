@@ -7,7 +7,6 @@ import contextlib
 import os
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from flaxoptim_compat.cli import program_files, proving
 from flaxoptim_compat.cli.output import print_aside, print_error, print_styled, print_text
-from flaxoptim_compat.observation.places import from_here
 from flaxoptim_compat.printable import one_line
 
 if TYPE_CHECKING:
@@ -43,9 +41,9 @@ installed or vendored code.
 
 {program_files.SETTINGS}
 
-Exit status with --write: 0 if all is done, and proven where that was asked; 1 if places are left
-for you; 2 if a file could not be read or written, or nothing was proven: then no file was written.
-Without --write: 0 if there is nothing to do, 1 if files would be changed, 2 as above."""
+Exit status: 0 if there is nothing to do, or with --write if all is done, and proven where that was
+asked; 1 if files would be changed or, with --write, if places are left for you; 2 if a file could
+not be read or written, or nothing was proven: then no file was written."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,6 +123,7 @@ def _refuse_combinations(arguments: argparse.Namespace) -> None:
 
 def _undo(paths: list[Path]) -> int:
     from flaxoptim_compat.migrate.editing import journal
+    from flaxoptim_compat.observation.places import from_here
 
     for path in paths:
         for file in journal.undo(path):
@@ -344,6 +343,8 @@ def _write(
 
 def _on_the_way_back(paths: list[Path]) -> Iterator[str]:
     """The line that says how to take a rewrite back where git cannot, before files are written."""
+    import subprocess
+
     here = paths[0].parent
     status = ["git", "-C", str(here), "status", "--porcelain", "--", *map(os.path.abspath, paths)]
     try:
