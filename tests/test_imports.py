@@ -91,7 +91,7 @@ def test_help_imports_the_command_line_only(arguments: list[str]) -> None:
     assert not packages(found) & heavy
     assert {name.partition(".")[0] for name in of_this_package(found)} == {"cli", "printable"}
     # One for each subcommand, and nothing of what they do.
-    shared = {"cli", "cli.help_text", "cli.output", "cli.program_files", "printable"}
+    shared = {"cli", "cli.help_text", "cli.output", "cli.program_files", "cli.proving", "printable"}
     files = {SUBCOMMANDS[name].run.__module__ for name in SUBCOMMANDS}
     assert of_this_package(found) == shared | {
         name.removeprefix("flaxoptim_compat.") for name in files

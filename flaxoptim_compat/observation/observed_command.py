@@ -132,7 +132,9 @@ def in_copy(text: str, copies: Copies) -> str:
         is_linked = any(each == rest or each in rest.parents for each in copies.linked)
         return match[0] if is_linked else f"{copies.copy}{match['rest']}"
 
-    return re.sub(rf"(?<![\w./~-])(?:{pattern})(?P<rest>(?:/[\w.+@-]+)*/?)(?![\w-])", mapped, text)
+    return re.sub(
+        rf"(?<![\w./~-])(?:{pattern})(?![\w.+@-])(?P<rest>(?:/[\w.+@-]+)*/?)", mapped, text
+    )
 
 
 def _spellings(folder: Path) -> Iterator[str]:
