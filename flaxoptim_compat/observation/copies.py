@@ -60,6 +60,11 @@ class Copies:
 
     def __init__(self, folder: Path, shared: Sequence[Path] = ()) -> None:
         self.folder = Path(os.path.realpath(folder))
+        if self.folder == Path(self.folder.anchor):
+            raise CopyError(
+                f"A proof copies the folder that has all that is named, and that is {self.folder}."
+                " Go to the folder of the program, and name paths below it."
+            )
         # The paths that are links to the user's own files.
         self.linked: list[Path] = list(shared)
         self._files: list[Path] = []
@@ -94,8 +99,7 @@ class Copies:
 
     def fresh(self, sources: Sources) -> Path:
         """A copy of the folder as it was at first, but for some files; the one before is gone."""
-        if self.copy.exists():
-            shutil.rmtree(self.copy)
+        _remove(self.copy)
         self.copy.parent.mkdir(exist_ok=True)
         _copy_tree(self._pristine, self.copy)
         for path, content in sources.items():
@@ -110,8 +114,7 @@ class Copies:
     def put_away(self, name: str) -> Path:
         """Keep the copy, with what a command made in it, under another name."""
         kept = self.top / name
-        if kept.exists():
-            shutil.rmtree(kept)
+        _remove(kept)
         self.copy.rename(kept)
         return kept
 
@@ -128,8 +131,7 @@ class Copies:
     def close(self) -> None:
         """Remove all copies, and end what still runs in one."""
         watchdog.end_all(self.top)
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self.top, onerror=_make_removable)
+        _remove(self.top)
         self._watchdog.kill()
         self._watchdog.wait()
         if self._watchdog.stdin is not None:
@@ -239,11 +241,14 @@ def _shares_blocks(old: int, new: int) -> bool:
     return True
 
 
-def _make_removable(function: object, path: str, error: object) -> None:
-    """Remove what a program has made read-only."""
+def _remove(folder: Path) -> None:
+    """Remove a folder, with what a program has made read-only in it."""
     with contextlib.suppress(OSError):
-        os.chmod(os.path.dirname(path), 0o700)
-        os.unlink(path)
+        for top, folders, _ in os.walk(folder):
+            for each in folders:
+                if not os.path.islink(path := os.path.join(top, each)):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _too_large(folder: Path, sizes: Mapping[Path, int]) -> str:
