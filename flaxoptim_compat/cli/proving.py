@@ -38,11 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="end a command that takes longer; nothing is proven then",
     )
-    parser.add_argument(
-        "--reach-all",
-        action="store_true",
-        help="it is no proof unless steps were done with each optimizer that was moved",
-    )
 
 
 @contextlib.contextmanager
@@ -62,6 +57,6 @@ def proving(
     top = Path(os.path.commonpath([os.path.realpath(each) for each in (here, *folders)]))
     shared = [Path(os.path.relpath(os.path.abspath(each), top)) for each in arguments.share]
     directory = Path(os.path.relpath(os.path.realpath(here), top))
-    terms = Terms(arguments.timeout, sys.stderr.isatty(), arguments.reach_all)
+    terms = Terms(arguments.timeout, sys.stderr.isatty(), getattr(arguments, "reach_all", False))
     with Copies(top, shared) as copies:
         yield Proof(commands, copies, directory, terms, print_aside)

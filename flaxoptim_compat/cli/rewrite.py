@@ -81,6 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " rewrite and in one after it, and write the files only if all steps of all optimizers have"
         " the same numbers; may be given several times",
     )
+    parser.add_argument(
+        "--reach-all",
+        action="store_true",
+        help="with --verify: write nothing unless steps were done with each optimizer that moves",
+    )
     proving.add_arguments(parser)
 
 

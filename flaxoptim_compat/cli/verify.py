@@ -17,8 +17,8 @@ examples:
   flaxoptim-compat verify 'pytest -q' --before v1.2
   flaxoptim-compat verify 'python train.py' --before ../the_old_checkout
 
-Whoever wrote the migration, and whatever it uses: TrainState and optax, or this package. Without
---before, the old program is that of the last commit that imports flax.optim.
+verify takes a migration by hand as well as one by a tool, to TrainState and optax or to this
+package. Without --before, the old program is that of the last commit that imports flax.optim.
 
 {proving.HOW}
 
