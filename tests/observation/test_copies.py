@@ -94,10 +94,11 @@ def test_a_command_runs_in_the_copy_and_leaves_nothing_running(folder: Path) -> 
 
 
 KILLED = """
-import sys
+import signal, sys
 from pathlib import Path
 from flaxoptim_compat.observation.copies import Copies
 from flaxoptim_compat.observation.observed_command import run
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup ignores
 copies = Copies(Path())
 copies.fresh({})
 run(f"echo {copies.top} $$ > {sys.argv[1]}.new; mv {sys.argv[1]}.new {sys.argv[1]}; sleep 600",
