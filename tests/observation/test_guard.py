@@ -90,7 +90,8 @@ class Proof:
 @pytest.fixture
 def proof() -> Iterator[Proof]:
     # Not in a temporary folder, where all is free to be changed.
-    with tempfile.TemporaryDirectory(dir=ROOT / "tests", prefix=".cache-") as folder:
+    # The folder of temporary files is free, and a checkout may be in there.
+    with tempfile.TemporaryDirectory(dir=Path.home(), prefix="flaxoptim-compat-") as folder:
         yield Proof(Path(folder))
 
 
