@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from flaxoptim_compat.observation.proof import Proof
 
 HOW = """\
-The commands run in copies of the current folder, each time with the same files: nothing of yours is
-changed. They run as "flaxoptim-compat run" would, with all programs that they start. All steps of
+The commands run in copies of the current folder, each time with the same files: yours stay as
+they are. They run as "flaxoptim-compat run" would, with all programs that they start. All steps of
 all optimizers must have the same numbers before and after."""
 
 
@@ -48,15 +48,16 @@ def proving(
 
     Raises:
       CopyError: the folder cannot be copied.
+      JournalError: no folder has all of these paths.
     """
+    from flaxoptim_compat.migrate.editing.journal import folder_of
     from flaxoptim_compat.observation.copies import Copies
     from flaxoptim_compat.observation.proof import Proof, Terms
 
     here = Path.cwd()
-    folders = [each if each.is_dir() else each.parent for each in paths]
-    top = Path(os.path.commonpath([os.path.realpath(each) for each in (here, *folders)]))
+    top = folder_of([here, *paths])
     shared = [Path(os.path.relpath(os.path.abspath(each), top)) for each in arguments.share]
     directory = Path(os.path.relpath(os.path.realpath(here), top))
-    terms = Terms(arguments.timeout, sys.stderr.isatty(), getattr(arguments, "reach_all", False))
+    terms = Terms(arguments.timeout, sys.stderr.isatty(), arguments.reach_all)
     with Copies(top, shared) as copies:
         yield Proof(commands, copies, directory, terms, print_aside)

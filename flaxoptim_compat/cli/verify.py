@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " rewrite printed, with OLD and NEW as they stand there",
     )
     proving.add_arguments(parser)
+    # What was moved is not known here.
+    parser.set_defaults(reach_all=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.observation import watchdog
+from flaxoptim_compat.observation.copied_folder import is_below
 from flaxoptim_compat.observation.places import FOLDER
 
 if sys.platform != "win32":
@@ -86,8 +87,8 @@ class Copies:
             free = shutil.disk_usage(self.top).free
             if free < 3 * size:
                 raise CopyError(
-                    f"{self.top.parent} has {_amount(free)} free, and three copies of"
-                    f" {self.folder} need {_amount(3 * size)}. Set TMPDIR to a larger disk."
+                    f"{self.top.parent} has {_amount(free)} free, and a proof in copies of"
+                    f" {self.folder} needs {_amount(3 * size)}. Set TMPDIR to a larger disk."
                 )
             self._fill()
         except OSError as error:
@@ -110,18 +111,6 @@ class Copies:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
         return self.copy
-
-    def put_away(self, name: str) -> Path:
-        """Keep the copy, with what a command made in it, under another name."""
-        kept = self.top / name
-        _remove(kept)
-        self.copy.rename(kept)
-        return kept
-
-    @property
-    def pristine(self) -> Path:
-        """The folder as it was at first; no command runs there."""
-        return self._pristine
 
     def of_user(self, path: str) -> str:
         """The path in the user's folder for one in the copy; others as they are."""
@@ -189,7 +178,7 @@ class Copies:
         if path not in self.linked:
             written = os.readlink(target)
             where = os.path.normpath(os.path.join(target.parent, written))
-            if _is_below(where, self.folder):
+            if is_below(where, [str(self.folder)]):
                 # In a copy the link is to lead into the copy.
                 relative = os.path.relpath(where, target.parent)
                 os.symlink(relative, self._pristine / path)
@@ -205,10 +194,6 @@ def is_left_out(folder: Path) -> bool:
 
 def _is_environment(folder: Path) -> bool:
     return any(os.path.lexists(folder / each) for each in _ENVIRONMENT)
-
-
-def _is_below(path: str, folder: Path) -> bool:
-    return path == str(folder) or path.startswith(os.path.join(folder, ""))
 
 
 def _copy_tree(source: Path, copy: Path) -> None:

@@ -83,19 +83,13 @@ def run(
     folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=copies.top))
     output = folder / "output"
     environment = child_environment(os.environ, (), era=True, names=0)
-    environment |= {key: in_copy(value, copies) for key, value in os.environ.items()} | {
-        "PYTHONPATH": in_copy(environment["PYTHONPATH"], copies),
+    environment = {key: in_copy(value, copies) for key, value in environment.items()}
+    environment |= {
         "PWD": str(copies.copy / directory),
+        starting.USES: str(folder),
+        starting.NUMBERS: str(folder),
+        starting.COPY: _copied(copies, folder, made_before).to_environment(),
     }
-    copied = CopiedFolder(
-        list(dict.fromkeys([str(copies.folder), _working_path(copies.folder)])),
-        str(copies.copy),
-        str(folder),
-        [each.as_posix() for each in copies.linked],
-        sorted(made_before),
-    )
-    environment |= {starting.USES: str(folder), starting.NUMBERS: str(folder)}
-    environment |= {starting.COPY: copied.to_environment()}
     with output.open("wb") as written, _interruptible():
         process = subprocess.Popen(
             in_copy(command, copies),
@@ -126,14 +120,27 @@ def in_copy(text: str, copies: Copies) -> str:
     """
     spellings = sorted(set(_spellings(copies.folder)), key=len, reverse=True)
     pattern = "|".join(map(re.escape, spellings))
+    copied = _copied(copies)
 
     def mapped(match: re.Match[str]) -> str:
-        rest = Path(match["rest"].lstrip("/"))
-        is_linked = any(each == rest or each in rest.parents for each in copies.linked)
+        is_linked = copied.relative(f"{copies.folder}{match['rest']}") is None
         return match[0] if is_linked else f"{copies.copy}{match['rest']}"
 
     return re.sub(
         rf"(?<![\w./~-])(?:{pattern})(?![\w.+@-])(?P<rest>(?:/[\w.+@-]+)*/?)", mapped, text
+    )
+
+
+def _copied(
+    copies: Copies, reports: Path | str = "", made_before: Iterable[str] = ()
+) -> CopiedFolder:
+    """The folder and the current copy, as processes are told of them."""
+    return CopiedFolder(
+        list(dict.fromkeys([str(copies.folder), _working_path(copies.folder)])),
+        str(copies.copy),
+        str(reports),
+        [each.as_posix() for each in copies.linked],
+        sorted(made_before),
     )
 
 

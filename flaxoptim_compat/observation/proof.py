@@ -215,7 +215,6 @@ class Proof:
             file = self._copies.copy / path
             if content is not None and (not file.is_file() or file.read_bytes() != content):
                 raise NotProven(f"The command has changed {path}, so another program was run.")
-        self._copies.put_away(name)
         return runs
 
     def _refuse_originals(self, done: ObservedRun) -> None:

@@ -118,8 +118,7 @@ def is_done(report: RunReport) -> bool:
     Args:
       report: the report of a rewrite.
     """
-    untouched = any(file.off_limits and file.findings for file in report.files)
-    return not untouched and not has_left_work(report)
+    return not report.untouched and not has_left_work(report)
 
 
 def has_left_work(report: RunReport) -> bool:
@@ -138,8 +137,7 @@ def needs_run(report: RunReport) -> bool:
     Args:
       report: the report of a rewrite.
     """
-    untouched = any(file.off_limits and file.findings for file in report.files)
-    return untouched or any(
+    return bool(report.untouched) or any(
         not each.code.startswith(OF_OPTIMIZERS)
         and each.code not in _WORKS_WITHOUT_RUN
         and each.what.partition(",")[0] not in GONE

@@ -184,7 +184,12 @@ class RunReport:
     @property
     def is_read_only(self) -> bool:
         """True if a file would be rewritten, but for its permissions."""
-        return any(each.off_limits == READ_ONLY and each.findings for each in self.files)
+        return any(each.off_limits == READ_ONLY for each in self.untouched)
+
+    @property
+    def untouched(self) -> list[FileReport]:
+        """The files with findings that are never changed."""
+        return [each for each in self.files if each.off_limits and each.findings]
 
     @property
     def unknown(self) -> list[tuple[Path, Place, str]]:
