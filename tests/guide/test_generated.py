@@ -73,8 +73,9 @@ def test_the_random_numbers_of_the_old_environment_are_current() -> None:
     found, expected = (json.loads(each) for each in (content, path.read_bytes()))
     assert found.keys() == expected.keys()
     for name, leaves in expected.items():
-        # On another processor than that of the recording.
-        assert_alike(found[name], leaves, row_of(name, OF_LAPACK))
+        # On another processor than that of the recording, whose vector instructions round otherwise
+        # (double_sided_maxwell, on one with other AVX instructions).
+        assert_alike(found[name], leaves, row_of(name, OF_LAPACK) or 1)
 
 
 def assert_nearly(found: object, expected: object) -> None:

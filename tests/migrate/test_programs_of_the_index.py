@@ -72,7 +72,8 @@ def test_a_run_moves_it_with_the_same_bits(program: str) -> None:
         Path.cwd(),
         {"PYTHONPATH": os.pathsep.join(map(str, path)), "PYTHONDONTWRITEBYTECODE": "1"},
     )
-    assert done.returncode == 1, done.stdout + done.stderr
+    # What is left of them may stay.
+    assert done.returncode == 0, done.stdout + done.stderr
     made, _, moved, proof = FOUND[program]
     assert re.search(rf"{moved} of {made} optimizers become TrainStates", done.stdout), done.stdout
     assert re.search(proof, done.stdout), done.stdout

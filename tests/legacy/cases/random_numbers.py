@@ -174,6 +174,9 @@ def assert_alike(mine: Any, theirs: Any, bound: float | None) -> None:
         assert mine == theirs
         return
     for (dtype, _, bits), (_, _, then) in zip(mine, theirs, strict=True):
+        if dtype[1] in "biu":
+            assert bits == then
+            continue
         one, other = (np.frombuffer(bytes.fromhex(each), dtype) for each in (bits, then))
         assert np.max(np.abs(one - other)) <= bound * np.spacing(np.max(np.abs(other)))
 
