@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 from flaxoptim_compat.observation import records
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.proof import Proof
-from flaxoptim_compat.observation.recorder import recording
+from tests.support.observed import recording
 from tests.observation.wrong_rewrites import PROGRAMS
 from tests.support.changed_files import written
 
