@@ -1,8 +1,8 @@
 """Records each state of each optimizer of a program: its step, its parameters and its moments.
 
 Copy this one file to the machine on which an old program still runs, beside its flax.optim. The
-file needs jax and numpy, of any version from jax 0.2 and Python 3.6 on. Write ``record.py THEN.npz``
-in front of the program, as it is:
+file needs jax and numpy, of any version from jax 0.2 and Python 3.6 on. Write it in front of the
+program, which stays as it is:
 
     python record.py THEN.npz train.py --epochs 3
     python record.py THEN.npz -m project.train --epochs 3
@@ -10,10 +10,10 @@ in front of the program, as it is:
 The program runs as always, and so do the Python programs that it starts. However it ends, the
 states until then are in THEN.npz. Where flaxoptim_compat is, compare them with a run of today:
 
-    flaxoptim-compat verify 'flaxoptim-compat run --random then train.py --epochs 3' --before THEN.npz
+    flaxoptim-compat verify 'flaxoptim-compat run --random then train.py' --before THEN.npz
 
-``numpy.load`` reads the file. For each optimizer, 0, 1 and so on, there are ``0/step``, and at these
-steps ``0/params/dense/kernel`` and the like, and ``0/moments/...`` at those in
+``numpy.load`` reads the file. For each optimizer, 0, 1 and so on, there are ``0/step``, and at
+these steps ``0/params/dense/kernel`` and the like, and ``0/moments/...`` at the steps in
 ``0/step_of_moments``. Of arrays with more than 128 elements, ``0/sketches/...`` has 128 sums; see
 ``sketch``. ``about`` is JSON, in UTF-8: the programs, their versions and their lines.
 
@@ -39,7 +39,7 @@ read once, after the first step.
 
 # Written for Python 3.6, and run before any import of a program: jax and numpy come with the first
 # optimizer.
-# ruff: noqa: B905, UP006, UP035, UP037, UP045
+# ruff: noqa: B905, UP006, UP035, UP045
 import atexit
 import base64
 import collections
@@ -145,14 +145,15 @@ def sketch(array: Any, most: int = NUMBERS) -> Any:
     for part, sign in zip(parts, of_blocks):
         signed = _wide(part) * within[: part.size]
         padded = np.pad(signed, (0, -part.size % NUMBERS), "constant")
-        sums += sign * padded.reshape(-1, NUMBERS).sum(axis=0)
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            sums += sign * padded.reshape(-1, NUMBERS).sum(axis=0)
     return sums
 
 
 def _blocks(array: Any) -> List[Any]:
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype.kind == "c":
-        flat = flat.view("f%d" % (flat.dtype.itemsize // 2))
+        flat = flat.view(f"f{flat.dtype.itemsize // 2}")
     return [flat[start : start + _BLOCK] for start in range(0, flat.size, _BLOCK)]
 
 
@@ -171,7 +172,7 @@ def _signs(blocks: int) -> Any:
 
 
 def leaves_of(tree: Any) -> List[Tuple[str, Any]]:
-    """The leaves of a tree with their paths, such as ``dense/kernel``, in the order of the paths."""
+    """The leaves of a tree with their paths, such as ``dense/kernel``, in order of the paths."""
     return sorted(_leaves(tree, ""), key=lambda leaf: leaf[0])
 
 
@@ -183,8 +184,7 @@ def _leaves(node: Any, path: str) -> Iterator[Tuple[str, Any]]:
         yield path, node
         return
     for name, child in children:
-        for leaf in _leaves(child, "/".join(filter(None, (path, str(name))))):
-            yield leaf
+        yield from _leaves(child, "/".join(filter(None, (path, str(name)))))
 
 
 def _children(node: Any) -> Any:
@@ -221,12 +221,12 @@ class _Group:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.start = None  # type: Optional[int]
+        self.start: Optional[int] = None
         self.round = 0
-        self.seen = {}  # type: Dict[_Key, Set[str]]
-        self.last = []  # type: List[Any]
+        self.seen: Dict[_Key, Set[str]] = {}
+        self.last: List[Any] = []
         # The latest state of each definition.
-        self.latest = {}  # type: Dict[int, _Key]
+        self.latest: Dict[int, _Key] = {}
 
 
 class AppliedDefinition:
@@ -253,15 +253,15 @@ class StateRecorder:
         """Begin a file of its own, in a child process."""
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._file = None  # type: Optional[int]
+        self._file: Optional[int] = None
         self._written = 0
-        self._groups = {}  # type: Dict[Any, _Group]
-        self._numbers = collections.defaultdict(dict)  # type: Dict[str, Dict[Any, int]]
-        self._through = set()  # type: Set[Any]
-        self._rules = {}  # type: Dict[Any, int]
-        self._updates = weakref.WeakKeyDictionary()  # type: Any
+        self._groups: Dict[Any, _Group] = {}
+        self._numbers: Dict[str, Dict[Any, int]] = collections.defaultdict(dict)
+        self._through: Set[Any] = set()
+        self._rules: Dict[Any, int] = {}
+        self._updates: Any = weakref.WeakKeyDictionary()
         self._count = itertools.count(1)
-        self._held = []  # type: List[Any]
+        self._held: List[Any] = []
         self._has_versions = False
 
     def note(self, state: Any, is_created: bool = False) -> None:
@@ -420,7 +420,7 @@ class StateRecorder:
     def _write(self, line: Dict[str, Any]) -> None:
         with self._lock:
             if self._file is None:
-                name = "%d-%d%s" % (time.time() * 1e9, os.getpid(), SUFFIX)
+                name = f"{int(time.time() * 1e9)}-{os.getpid()}{SUFFIX}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
                 self._file = os.open(os.path.join(self.folder, name), flags, 0o600)
                 self._write({"program": _program()})
@@ -436,7 +436,7 @@ def _parts(state: Any) -> Tuple[Any, Any, Any, str]:
     if isinstance(inner, (list, tuple)) and not hasattr(inner, "param_states"):
         # Until flax 0.3.2, a MultiOptimizer had a list of states.
         step = getattr(inner[0], "step", -1) if inner else -1
-        moments = [getattr(each, "param_states", ()) for each in inner]  # type: Any
+        moments: Any = [getattr(each, "param_states", ()) for each in inner]
     else:
         step, moments = getattr(inner, "step", -1), getattr(inner, "param_states", ())
     return state.target, step, moments, type(state.optimizer_def).__name__
@@ -460,7 +460,7 @@ def _chosen(done: int, size: int) -> Tuple[bool, bool]:
 def _numbered(numbers: Any, key: Any, count: Iterator[int]) -> int:
     if key not in numbers:
         numbers[key] = next(count)
-    number = numbers[key]  # type: int
+    number: int = numbers[key]
     return number
 
 
@@ -537,7 +537,7 @@ def _are(references: List[Any], leaves: List[Any]) -> bool:
 def _place() -> Tuple[_Line, bool, bool]:
     """The line of the program that made the state, whether by ``create``, whether inside a step."""
     is_created = False
-    frame = sys._getframe(2)  # type: Any
+    frame: Any = sys._getframe(2)
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         code = frame.f_code
@@ -570,19 +570,19 @@ def _versions() -> Dict[str, str]:
             if hasattr(sys.modules.get(module), "__version__"):
                 versions[name] = str(getattr(sys.modules[module], "__version__"))  # noqa: B009
     device = jax.local_devices()[0]
-    versions["device"] = "%s (%s)" % (device.platform, getattr(device, "device_kind", "?"))  # noqa: UP031
+    versions["device"] = f"{device.platform} ({getattr(device, 'device_kind', '?')})"
     return versions
 
 
 # The classes whose objects are states.
 
-_recorder = None  # type: Optional[StateRecorder]
+_recorder: Optional[StateRecorder] = None
 # Functions that give each observed class its own methods back.
-_undo = []  # type: List[Callable[[], None]]
+_undo: List[Callable[[], None]] = []
 # In each thread, how many steps of definitions are being done, one inside the other.
 _steps = threading.local()
 # The optimizers of nnx, which change in place, with references to their models.
-_living = weakref.WeakKeyDictionary()  # type: Any
+_living: Any = weakref.WeakKeyDictionary()
 
 
 def attach(module: types.ModuleType, folder: str) -> None:
@@ -705,7 +705,7 @@ def _all_of(base: Any, instead: Dict[str, Any]) -> None:
             super(base, cls).__init_subclass__(**kwargs)
         observe(cls)
 
-    base.__init_subclass__ = classmethod(__init_subclass__)
+    base.__init_subclass__ = classmethod(__init_subclass__)  # type: ignore[arg-type]
     _undo.append(lambda: _restore(base, "__init_subclass__", inherited))
 
 
@@ -804,10 +804,10 @@ class _Table:
 
     def __init__(self, entries: List[Any], about: Dict[str, Any]) -> None:
         self.about = about
-        self.steps = []  # type: List[Any]
-        self._digests = []  # type: List[Any]
-        self._largest = []  # type: List[Any]
-        self._columns = [[] for _ in entries]  # type: List[List[Any]]
+        self.steps: List[Any] = []
+        self._digests: List[Any] = []
+        self._largest: List[Any] = []
+        self._columns: List[List[Any]] = [[] for _ in entries]
 
     def add(self, step: List[int], entries: List[Any]) -> int:
         """Add a row; returns its number."""
@@ -845,10 +845,10 @@ class _Packer:
     """The tables of a file."""
 
     def __init__(self) -> None:
-        self.tables = []  # type: List[_Table]
-        self._numbers = {}  # type: Dict[Any, int]
-        self._folders = collections.Counter()  # type: Any
-        self._optimizers = {}  # type: Dict[Any, int]
+        self.tables: List[_Table] = []
+        self._numbers: Dict[Any, int] = {}
+        self._folders: Any = collections.Counter()
+        self._optimizers: Dict[Any, int] = {}
 
     def add(self, optimizer: Any, kind: str, paths: Any, step: Any, entries: Any) -> List[int]:
         """Add arrays at a step; returns the number of their table, and of their row there."""
@@ -867,13 +867,13 @@ class _Packer:
         # Another table has the moments of another transformation with the same parameters.
         folder = str(number) + "." * (self._folders[number, kind] > 1)
         folder += str(self._folders[number, kind]) * (self._folders[number, kind] > 1)
-        names = []  # type: List[str]
+        names: List[str] = []
         for index, (path, (_, dtype, shape, numbers, _)) in enumerate(zip(paths, entries)):
             count = len(base64.b64decode(numbers)) // 8
             sketches = "/sketches" if is_sketch(count, dtype, shape) else ""
             name = "/".join(part or "_" for part in (path or "array").split("/"))
             if any(each.startswith(path + "/") for each in paths) or paths.count(path) > 1:
-                name += "#%d" % index
+                name += f"#{index}"
             names.append(folder + sketches + "/" + kind + "/" + name)
         about = {
             "step": folder + ("/step" if kind == "params" else "/step_of_" + kind),
@@ -909,7 +909,7 @@ def pack(folder: str, out: str) -> Tuple[int, int]:
         return 0, 0
     tables = [table.about for table in packer.tables]
     about = {"what": WHAT, "format": FORMAT, "tables": tables, "processes": processes}
-    arrays = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
+    arrays: Any = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
     for table in packer.tables:
         arrays.update(table.arrays())
     unfinished = out + ".unfinished"
@@ -926,7 +926,7 @@ def pack(folder: str, out: str) -> Tuple[int, int]:
 
 def _packed(lines: Any, process: int, packer: _Packer) -> Iterator[Dict[str, Any]]:
     """The lines of a process, with places in tables instead of arrays."""
-    paths = {}  # type: Dict[Any, Any]
+    paths: Dict[Any, Any] = {}
     for text in lines:
         if not text.endswith("\n"):
             return  # the process ended here
@@ -937,11 +937,12 @@ def _packed(lines: Any, process: int, packer: _Packer) -> Iterator[Dict[str, Any
             paths["moments", line["paths"]] = line["at"]
         elif line.get("leaves"):
             optimizer, step = (process, line["state"]), line["step"]
-            of_params, of_moments = paths["group", line["state"]], paths["moments", line["moments_at"]]
-            line["leaves"] = packer.add(optimizer, "params", of_params, step, line["leaves"])
-            if line["moments"]:
-                moments = line["moments"]
-                line["moments"] = packer.add(optimizer, "moments", of_moments, step, moments)
+            for kind, entries, at in (
+                ("params", "leaves", ("group", line["state"])),
+                ("moments", "moments", ("moments", line["moments_at"])),
+            ):
+                if line[entries]:
+                    line[entries] = packer.add(optimizer, kind, paths[at], step, line[entries])
         yield line
 
 
@@ -972,7 +973,7 @@ def watch(folder: str) -> None:
       folder: the folder for the file.
     """
     told = {name: [lambda module: attach(module, folder)] for name in _MODULES}
-    sys.meta_path.insert(0, ImportWatch(told))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, ImportWatch(told))
 
 
 def _status_of(program: List[str], folder: str) -> int:
@@ -1020,7 +1021,7 @@ def main(argv: List[str]) -> int:
     if not states:
         print("No state of an optimizer was seen, so nothing was recorded.", file=sys.stderr)
         return status or 1
-    print("%d states of %d optimizers are in %s." % (states, optimizers, out), file=sys.stderr)  # noqa: UP031
+    print(f"{states} states of {optimizers} optimizers are in {out}.", file=sys.stderr)
     return status
 
 

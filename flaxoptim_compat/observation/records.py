@@ -148,7 +148,7 @@ def add_process(record: Record, process: int, lines: Iterable[dict[str, Any]]) -
                 key = optimizers[number]
                 latest[key, rule] = known[key, tuple(step), bits]
             case {"state": number}:
-                at = paths_of_moments.get(line.get("moments_at"), ())
+                at = paths_of_moments.get(line.get("moments_at", -1), ())
                 state = _state(line, optimizers[number], places[line["place"]], process, at)
                 record.places.setdefault(state.optimizer.paths, set()).add(state.place)
                 same = known.get((state.optimizer, state.step, state.bits))

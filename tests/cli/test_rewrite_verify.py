@@ -85,7 +85,7 @@ def test_a_trajectory_that_parts(rewrite: Rewrite) -> None:
     assert (
         "The numbers differ after the rewrite. All files are as they were before.\n"
         f"  train.py:{line + 1}  optimizer = optim.Momentum(learning_rate=RATE, beta=0.9)"
-        ".create(params)\nStep 1: ['w'] (float32, 3 × 2) differs by "
+        ".create(params)\nStep 1: w (float32, 3 × 2) differs by "
     ) in done.errors
     assert "\nRewritten lines that may be the cause:\n  train.py:" in done.errors
     assert "apply_gradients(" in done.errors.partition("Rewritten lines")[2]
@@ -100,7 +100,7 @@ def test_a_program_without_a_seed(rewrite: Rewrite) -> None:
         "--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=unseeded
     )
     assert (done.status, read("train.py")) == (2, unseeded)
-    text = "Two runs of the program as it was differ too, first in ['w'] of step 0: fix the seed of"
+    text = "Two runs of the program as it was differ too, first in w of step 0: fix the seed of"
     assert f"{text} the program, then verify again." in said(done.errors)
 
 

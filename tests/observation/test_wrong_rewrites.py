@@ -18,9 +18,9 @@ from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 from flaxoptim_compat.observation import records
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.proof import Proof
-from tests.support.observed import recording
 from tests.observation.wrong_rewrites import PROGRAMS
 from tests.support.changed_files import written
+from tests.support.observed import recording
 
 
 class InProcess:
