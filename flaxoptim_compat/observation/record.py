@@ -731,7 +731,9 @@ def _restore(cls: type, name: str, value: Any) -> None:
 
 
 @contextlib.contextmanager
-def recording(folder: str, *modules: types.ModuleType, is_whole: bool = False) -> Iterator[None]:
+def recording(
+    folder: str, *modules: types.ModuleType, is_whole: bool = False
+) -> Iterator[StateRecorder]:
     """Record the states of this process for a block.
 
     Args:
@@ -745,7 +747,7 @@ def recording(folder: str, *modules: types.ModuleType, is_whole: bool = False) -
     for module in modules:
         attach(module, folder)
     try:
-        yield
+        yield _recorder
     finally:
         _recorder.close()
         _recorder = None

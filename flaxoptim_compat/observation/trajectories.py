@@ -246,11 +246,11 @@ def _never_moved(states: Sequence[ObservedState]) -> bool:
     return _moves(states) and all(
         len({(state.optimizer, state.bits) for state in training})
         == len({state.optimizer for state in training})
-        for training in _trainings(states)
+        for training in trainings(states)
     )
 
 
-def _trainings(states: Sequence[ObservedState]) -> list[list[ObservedState]]:
+def trainings(states: Sequence[ObservedState]) -> list[list[ObservedState]]:
     """The states by trainings: each begins with a state that is created."""
     trainings: list[list[ObservedState]] = []
     for state in states:

@@ -30,6 +30,8 @@ class Track:
       grown: the error of one side against itself, with all parameters and gradients one unit in the
         last place off; None if that was not tried.
       at: how many steps had been done at each entry; None if entry 1 is after the first, and so on.
+      rounded: how many roundings came before the first step, as in parameters that were made on
+        different machines.
     """
 
     leaf: str
@@ -42,6 +44,7 @@ class Track:
     largest: Series
     grown: Series | None = None
     at: Series | None = None
+    rounded: int = 0
 
     @property
     def steps(self) -> Series:
@@ -54,7 +57,8 @@ class Track:
 
     def allowed(self, tolerance: Tolerance) -> Series:
         """The largest error that passes, at each step."""
-        return tolerance.allowed(self.distance, self.largest, self.dtype, self.grown, self.at)
+        done = self.steps + self.rounded
+        return tolerance.allowed(self.distance, self.largest, self.dtype, self.grown, done)
 
     @property
     def relative(self) -> Series:

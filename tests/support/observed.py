@@ -13,7 +13,7 @@ from flaxoptim_compat.observation import record
 from flaxoptim_compat.optim import base, optimizer
 
 
-def recording(folder: Path) -> AbstractContextManager[None]:
+def recording(folder: Path) -> AbstractContextManager[record.StateRecorder]:
     """Record the states of this process for a block, in a folder."""
     modules = base, optimizer, train_state, nnx_optimizer, compilation
     return record.recording(str(folder), *modules)
