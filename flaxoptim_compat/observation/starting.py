@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # The folders that each observed process writes into: where it uses optimizers, and what they do.
 USES = "FLAXOPTIM_COMPAT_OBSERVE"
 NUMBERS = "FLAXOPTIM_COMPAT_NUMBERS"
+# If this is set too, the run is a control, which tells how roundings grow.
+NUDGED = "FLAXOPTIM_COMPAT_NUDGED"
 
 
 def _record_uses(module: ModuleType) -> None:
@@ -27,6 +29,10 @@ def _record_states(module: ModuleType) -> None:
     from flaxoptim_compat.observation import record
 
     record.attach(module, os.environ[NUMBERS])
+    if os.environ.get(NUDGED):
+        from flaxoptim_compat.observation import control
+
+        control.attach(module)
 
 
 # {a variable: (what gets these modules once they are imported, the modules)}

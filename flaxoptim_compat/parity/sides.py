@@ -75,15 +75,16 @@ def one_ulp_off(original: Side) -> Side:
 
     def start(params: Any) -> Any:
         carry = original.start(params)
-        return original.with_params(carry, jax.tree.map(_next, original.params_of(carry)))
+        return original.with_params(carry, jax.tree.map(next_larger, original.params_of(carry)))
 
     def step(carry: Any, grads: Any, overrides: Mapping[str, Any]) -> Any:
-        return original.step(carry, jax.tree.map(_next, grads), overrides)
+        return original.step(carry, jax.tree.map(next_larger, grads), overrides)
 
     return replace(original, start=start, step=step)
 
 
-def _next(leaf: Any) -> Any:
+def next_larger(leaf: Any) -> Any:
+    """The next larger numbers of an array; the same ones if they are no fractions."""
     array = jnp.asarray(leaf)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         return array
