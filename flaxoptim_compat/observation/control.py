@@ -11,8 +11,6 @@ from typing import Any
 
 import jax
 
-from flaxoptim_compat.parity.sides import next_larger
-
 
 def attach(module: ModuleType) -> None:
     """Begin with the next larger numbers where a class of a module creates optimizers.
@@ -32,19 +30,24 @@ def attach(module: ModuleType) -> None:
 def _wrap(cls: Any, name: str, nudged: Any) -> None:
     method = cls.__dict__[name]
     is_of_class = isinstance(method, classmethod)
-    wrapped = functools.partialmethod(nudged, method.__func__ if is_of_class else method)
+    own: Any = method.__func__ if is_of_class else method
+
+    @functools.wraps(own)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return nudged(own, *args, **kwargs)
+
     setattr(cls, name, classmethod(wrapped) if is_of_class else wrapped)
 
 
-def _of_definition(self: Any, create: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+def _of_definition(create: Any, self: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
     return create(self, _larger(target), *args, **kwargs)
 
 
-def _of_state(cls: Any, create: Any, *, params: Any, **kwargs: Any) -> Any:
+def _of_state(create: Any, cls: Any, *, params: Any, **kwargs: Any) -> Any:
     return create(cls, params=_larger(params), **kwargs)
 
 
-def _of_model(self: Any, start: Any, model: Any, *args: Any, **kwargs: Any) -> None:
+def _of_model(start: Any, self: Any, model: Any, *args: Any, **kwargs: Any) -> None:
     from flax import nnx
 
     nnx.update(model, _larger(nnx.state(model, nnx.Param)))
@@ -52,4 +55,7 @@ def _of_model(self: Any, start: Any, model: Any, *args: Any, **kwargs: Any) -> N
 
 
 def _larger(params: Any) -> Any:
+    # Optimizers are observed before all of this package is there.
+    from flaxoptim_compat.parity.sides import next_larger
+
     return jax.tree.map(next_larger, params)
