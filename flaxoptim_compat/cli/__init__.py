@@ -18,6 +18,7 @@ from flaxoptim_compat.cli import (
     rewrite,
     run,
     scan,
+    verify,
 )
 from flaxoptim_compat.cli.help_text import add_command
 from flaxoptim_compat.cli.output import print_error, print_text
@@ -45,6 +46,7 @@ SUBCOMMANDS = {
     "run": Subcommand(run.SUMMARY, run.run, run.EPILOG, run.add_arguments),
     "scan": Subcommand(scan.SUMMARY, scan.run, scan.EPILOG, scan.add_arguments),
     "rewrite": Subcommand(rewrite.SUMMARY, rewrite.run, rewrite.EPILOG, rewrite.add_arguments),
+    "verify": Subcommand(verify.SUMMARY, verify.run, verify.EPILOG, verify.add_arguments),
     "explain": Subcommand(explain.SUMMARY, explain.run, explain.EPILOG, explain.add_arguments),
     "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.run, "", checkpoint.add_arguments),
     "parity": Subcommand(parity.SUMMARY, parity.run, "", parity.add_arguments, reads_words=True),

@@ -52,6 +52,11 @@ def print_styled(lines: Sequence[tuple[str, str]], exact: bool = False) -> None:
         console.print(Text(printable(line, _KEPT), style=style), soft_wrap=True)
 
 
+def print_aside(text: str) -> None:
+    """Print a line on stderr, at once: what goes on, or what is no part of the output."""
+    print(printable(text, _KEPT), file=sys.stderr, flush=True)
+
+
 def print_error(message: object) -> None:
     """Print why the command failed on stderr, in lines that fit.
 

@@ -24,12 +24,12 @@ A comment # noqa: FOC101, or # noqa, at the end of a line or of a statement of s
 that code as it is."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the files and the choice of rules."""
+def add_arguments(parser: argparse.ArgumentParser, at_least_one: bool = True) -> None:
+    """Declare the files, of which there may have to be one, and the choice of rules."""
     parser.add_argument(
         "paths",
         metavar="PATH",
-        nargs="+",
+        nargs="+" if at_least_one else "*",
         type=Path,
         help="a file, or a folder with .py, .pyi, .ipynb and .gin files",
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -18,18 +16,6 @@ _DELAY = 1.0
 _WIDTH = 30
 # So many characters of the end of a path, such that the bar fits a line of 80.
 _LONGEST = 26
-
-
-@contextlib.contextmanager
-def spinning(text: str) -> Iterator[None]:
-    """Show a spinner on a terminal while something runs that may take any time."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text):
-        yield
 
 
 class Progress:

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.cli import program_files
-from flaxoptim_compat.cli.output import print_error, print_styled, print_text
+from flaxoptim_compat.cli import program_files, proving
+from flaxoptim_compat.cli.output import print_aside, print_error, print_styled, print_text
 from flaxoptim_compat.printable import one_line
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.journal import Journal
-    from flaxoptim_compat.migrate.editing.one_change import Outcome
+    from flaxoptim_compat.migrate.editing.journal import Outcome
+    from flaxoptim_compat.migrate.editing.replacing_files import Replacement
+    from flaxoptim_compat.migrate.run.analysis import Task
     from flaxoptim_compat.migrate.run.reports import RunReport
-    from flaxoptim_compat.observation.proof import Proof
+    from flaxoptim_compat.observation.proof import Moved, Proof
 
 SUMMARY = "Rewrite a program: import flax.optim from this package, or replace it by optax"
 
@@ -30,27 +31,27 @@ examples:
   flaxoptim-compat rewrite src --to shim --write       # change the files
   flaxoptim-compat rewrite src --to optax --write --verify 'pytest -q'
 
-rewrite runs the command of --verify as "flaxoptim-compat run" would, with all programs that the
-command starts. All steps of all rewritten optimizers must have the same numbers before and after.
+{proving.HOW}
+rewrite writes the files only then, if they are still what they were.
 
-rewrite changes only code that it is certain about; --to optax writes a comment above the rest. A
-run rewrites all files or none: if it is killed, the next run first puts the files back. rewrite
-does not touch files that are generated, read-only, links or not in UTF-8, nor folders of installed
-or vendored code.
+rewrite changes only code that it is certain about; --to optax writes a comment above the rest. All
+files are written or none: if rewrite is killed meanwhile, the next one first puts the files back.
+rewrite does not touch files that are generated, read-only, links or not in UTF-8, nor folders of
+installed or vendored code.
 
 {program_files.SETTINGS}
 
-Exit status: 0 if there is nothing to do, 1 if files were changed or would be, 2 if a file could not
-be read or written, or the numbers could not be verified."""
+Exit status: 0 if there is nothing to do, or with --write if all is done, and proven where that was
+asked; 1 if files would be changed or, with --write, if places are left for you; 2 if a file could
+not be read or written, or nothing was proven: then no file was written."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
-    program_files.add_arguments(parser)
+    program_files.add_arguments(parser, at_least_one=False)
     parser.add_argument(
         "--to",
         choices=("shim", "optax"),
-        required=True,
         help="shim: the same calls, served by flaxoptim_compat; optax: TrainState and optax",
     )
     modes = parser.add_mutually_exclusive_group()
@@ -59,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="only list the files and findings that would change"
     )
     modes.add_argument("--write", action="store_true", help="change the files")
+    modes.add_argument(
+        "--undo",
+        action="store_true",
+        help="take back the last rewrite that was written in this folder, unless its files have"
+        " changed since",
+    )
     parser.add_argument(
         "--accept-changes",
         action="store_true",
@@ -70,60 +77,157 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COMMAND",
         action="append",
         default=[],
-        help="with --write: run this command, such as a training or the tests, before and after"
-        " the rewrite, and compare all steps of all optimizers; if the numbers differ or the"
-        " command fails, put all files back; may be given several times",
+        help="with --write: run this command, such as a training or the tests, in a copy before the"
+        " rewrite and in one after it, and write the files only if all steps of all optimizers have"
+        " the same numbers; may be given several times",
     )
+    parser.add_argument(
+        "--reach-all",
+        action="store_true",
+        help="with --verify: write nothing unless steps were done with each optimizer that moves",
+    )
+    proving.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Work out the changes, and show or write them; returns the exit status."""
-    from flaxoptim_compat.migrate.editing.journal import JournalError, only_run
-    from flaxoptim_compat.migrate.editing.one_change import VerificationError
-    from flaxoptim_compat.migrate.program.loading import FoundFiles
+    from flaxoptim_compat.migrate.editing.journal import JournalError
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
-    if arguments.verify and not arguments.write:
-        arguments.parser.error(
-            "--verify goes with --write: the command runs before and after the files change."
-        )
-    if arguments.accept_changes and arguments.to != "optax":
-        arguments.parser.error(
-            "--accept-changes goes with --to optax: --to shim changes no number."
-        )
-    report: RunReport | None = None
+    _refuse_combinations(arguments)
     try:
-        task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
-        files = FoundFiles(arguments.paths, task.settings.is_excluded)
-        places = (arguments.paths, files.journals)
-        with only_run(*places, arguments.write, _print_aside) as journal:
-            report = program_files.run_over(arguments, task)
-            proof: Proof | None = None
-            if arguments.verify and report.findings:
-                # If there can be none, that is said before anything is run.
-                journal()
-                proof = _proof(arguments.verify)
-                if arguments.to == "optax":
-                    uses = proof.uses if task.uses is None else task.uses | proof.uses
-                    report = program_files.run_over(arguments, task._replace(uses=uses))
-            if not arguments.write:
-                return _show(report, arguments)
-            return _write(report, arguments, journal, proof)
+        return _undo(arguments.paths or [Path()]) if arguments.undo else _rewrite(arguments)
     except (JournalError, SettingsError) as error:
         print_error(error)
-    except VerificationError as error:
-        print(error.output, end="", file=sys.stderr)
-        print_error(error)
-        if error.is_after and report is not None and arguments.to == "optax":
-            for line in _on_checkpoints(report, error.output):
-                _print_aside(line)
     except KeyboardInterrupt:
-        print_error(
-            "stopped. All files are as they were before, or all are rewritten, or the next rewrite"
-            " here first puts them back."
-        )
+        print_error("stopped. All files are as they were before, or all are rewritten.")
         return 130
     return 2
+
+
+def _refuse_combinations(arguments: argparse.Namespace) -> None:
+    error = arguments.parser.error
+    if arguments.undo:
+        if arguments.to:
+            error("--undo goes without --to: all that was written last is taken back.")
+        return
+    given = {"PATH": arguments.paths, "--to": arguments.to}
+    if missing := [name for name, value in given.items() if not value]:
+        error(f"the following arguments are required: {', '.join(missing)}")
+    if arguments.verify and not arguments.write:
+        error("--verify goes with --write: a proof decides whether the files are written.")
+    for option in ("share", "timeout", "reach_all"):
+        if getattr(arguments, option) and not arguments.verify:
+            error(f"--{option.replace('_', '-')} goes with --verify.")
+    if arguments.accept_changes and arguments.to != "optax":
+        error("--accept-changes goes with --to optax: --to shim changes no number.")
+    for command in arguments.verify:
+        if not command.strip():
+            error("--verify needs a command, such as 'python train.py'.")
+
+
+def _undo(paths: list[Path]) -> int:
+    from flaxoptim_compat.migrate.editing import journal
+    from flaxoptim_compat.observation.places import from_here
+
+    for path in paths:
+        for file in journal.undo(path):
+            print_text(f"{one_line(from_here(str(file)))}: as before the rewrite")
+    return 0
+
+
+def _rewrite(arguments: argparse.Namespace) -> int:
+    from flaxoptim_compat.migrate.editing import journal
+    from flaxoptim_compat.migrate.program.loading import FoundFiles
+
+    task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
+    files = FoundFiles(arguments.paths, task.settings.is_excluded)
+    journal.recover(arguments.paths, files.kept_in, print_aside)
+    report = program_files.run_over(arguments, task)
+    if not arguments.write:
+        return _show(report, arguments)
+    if not arguments.verify:
+        return _write(report, arguments, None, [])
+    if not report.findings:
+        print_aside("There is nothing to rewrite, so no command was run. For a proof of what is")
+        print_aside("written already: flaxoptim-compat verify COMMAND")
+        return _write(report, arguments, None, [])
+    return _write_proven(report, arguments, task)
+
+
+def _write_proven(report: RunReport, arguments: argparse.Namespace, task: Task) -> int:
+    """Write the files if the commands prove the rewrite; returns the exit status."""
+    from flaxoptim_compat.observation.copies import CopyError
+    from flaxoptim_compat.observation.proof import NotProven
+
+    try:
+        with proving.proving(arguments, arguments.verify, arguments.paths) as proof:
+            proof.run_old({})
+            if arguments.to == "optax":
+                uses = proof.uses if task.uses is None else task.uses | proof.uses
+                report = program_files.run_over(arguments, task._replace(uses=uses))
+            changes = _changes(report)
+            if not changes:
+                return _write(report, arguments, None, [])
+            said = _run_new(proof, changes, report)
+            said += proof.judged(changes, list(_moved(report, arguments.to)))
+        return _write(report, arguments, proof, said)
+    except CopyError as error:
+        print_error(error)
+    except NotProven as error:
+        print(error.output, end="", file=sys.stderr)
+        print_error(f"{error}\nNo file was changed.")
+        if error.is_of_new and arguments.to == "optax":
+            for line in _on_checkpoints(report, error.output):
+                print_aside(line)
+    return 2
+
+
+def _run_new(proof: Proof, changes: list[Replacement], report: RunReport) -> list[str]:
+    """Run the new program; where it meets an old checkpoint, once more with a converted one.
+
+    Returns:
+      A line on the checkpoints that were converted in the copy.
+    """
+    from flaxoptim_compat.observation.old_checkpoints import RESTORING, convert_all
+    from flaxoptim_compat.observation.proof import NotProven
+
+    sources = {proof.place_of(each.path): each.new for each in changes}
+    try:
+        proof.run_new(sources)
+        return []
+    except NotProven as error:
+        commands = [command for _, command in report.conversions]
+        if not (error.is_of_new and commands and RESTORING.search(error.output)):
+            raise
+        converted: list[str] = []
+        print_aside(
+            "The new program meets a checkpoint of the old one. In the copy it is converted."
+        )
+        proof.run_new(sources, lambda copy: converted.extend(convert_all(copy, commands)))
+        if not converted:
+            raise
+        names = f"{converted[0]} and {len(converted) - 1} more" if converted[1:] else converted[0]
+        return [f"The new program went on from a converted copy of {names}."]
+
+
+def _changes(report: RunReport) -> list[Replacement]:
+    from flaxoptim_compat.migrate.editing.replacing_files import Replacement
+
+    return [
+        Replacement(each.path, each.old, each.new) for each in report.files if each.new is not None
+    ]
+
+
+def _moved(report: RunReport, target: str) -> Iterator[Moved]:
+    """Where the optimizers are made that a proof is about."""
+    from flaxoptim_compat.migrate.run.reports import line_of
+    from flaxoptim_compat.observation.proof import Moved
+
+    for unit in report.moved if target == "optax" else (*report.moved, *report.staying):
+        for path, place in unit.made:
+            last = place.file_line + place.end_line - place.line
+            yield Moved(path, place.file_line, last, line_of(path, place))
 
 
 def _on_checkpoints(report: RunReport, output: str) -> Iterator[str]:
@@ -134,8 +238,9 @@ def _on_checkpoints(report: RunReport, output: str) -> Iterator[str]:
       output: what the command printed.
     """
     from flaxoptim_compat.migrate.run.reports import place_of
+    from flaxoptim_compat.observation.old_checkpoints import RESTORING
 
-    if _RESTORING.search(output) and report.conversions:
+    if RESTORING.search(output) and report.conversions:
         yield _OTHER_CHECKPOINTS
         yield from _conversions(report)
     entries = [
@@ -154,14 +259,8 @@ _OTHER_ENTRIES = """\
 The rewritten program saves TrainStates, and these lines read an entry of a saved optimizer. Let
 them take either, such as `saved.get("params") or saved["target"]`, or leave them out of the
 command, and change them after the rewrite:"""
-# A function that restores, in a traceback of Python or of pytest, or the message of Flax.
-_RESTORING = re.compile(
-    r"(?:line \d+,|:\d+:) in (?:from_bytes|from_state_dict|msgpack_restore|restore\w*)\b"
-    r"|while restoring an instance of"
-)
 _OTHER_CHECKPOINTS = """\
-The rewritten program restores TrainStates. If the command finds a checkpoint that it wrote
-before the rewrite, have it write to an empty folder each time, or convert the checkpoint."""
+The rewritten program restores TrainStates, and the command found a checkpoint of the old one."""
 
 
 # In a notebook a line begins behind a quotation mark.
@@ -175,7 +274,7 @@ def _show(report: RunReport, arguments: argparse.Namespace) -> int:
     if not arguments.check:
         # stdout has the patch and nothing else.
         _print_patch(report)
-        say = _print_aside
+        say = print_aside
     changed = [each for each in report.files if each.new is not None]
     verb = "would be changed" if arguments.check else "changed in the patch"
     for line in account(report, arguments.to, verb, is_patch=not arguments.check):
@@ -213,41 +312,27 @@ def _print_patch(report: RunReport) -> None:
         print_styled(lines, exact=True)
 
 
-def _proof(commands: list[str]) -> Proof:
-    """The proof after its commands have run with the old program.
-
-    Raises:
-      VerificationError: a command fails.
-    """
-    from flaxoptim_compat.migrate.editing.one_change import VerificationError
-    from flaxoptim_compat.observation.proof import Proof
-
-    proof = Proof(commands, _running)
-    verdict = proof.before()
-    if verdict is not None:
-        raise VerificationError(f"{verdict.message} No file was changed.", verdict.output, False)
-    return proof
-
-
 def _write(
-    report: RunReport,
-    arguments: argparse.Namespace,
-    journal: Callable[[], Journal],
-    proof: Proof | None,
+    report: RunReport, arguments: argparse.Namespace, proof: Proof | None, said: list[str]
 ) -> int:
-    from flaxoptim_compat.migrate.editing import one_change
-    from flaxoptim_compat.migrate.editing.replacing_files import Replacement, remove_unfinished
-    from flaxoptim_compat.migrate.formats.account import account
+    """Write the files, and say what was done; returns the exit status.
 
-    changes = [
-        Replacement(each.path, each.old, each.new) for each in report.files if each.new is not None
-    ]
-    outcome = one_change.Outcome([], [])
-    if proof is not None and changes:
-        proof.changes = changes
-        _print_aside("If this run is killed, the next rewrite here first puts all files back.")
+    Args:
+      report: what is to be written.
+      arguments: those of the command.
+      proof: the proof, if one was asked for.
+      said: the lines on what was compared.
+    """
+    from flaxoptim_compat.migrate.editing import journal
+    from flaxoptim_compat.migrate.editing.replacing_files import remove_unfinished
+    from flaxoptim_compat.migrate.formats.account import account, is_done
+
+    changes = _changes(report)
+    outcome = journal.Outcome([], [])
     if changes:
-        outcome = one_change.write(changes, journal(), proof, _print_aside)
+        for line in _on_the_way_back([each.path for each in changes]):
+            print_aside(line)
+        outcome = journal.write(changes, arguments.paths)
     removed = remove_unfinished(report.unfinished)
     report.unfinished = [path for path in report.unfinished if path not in removed]
     not_written = [] if outcome.written else [each.path for each in changes]
@@ -255,12 +340,28 @@ def _write(
         print_text(line)
     _say_written(outcome, removed)
     if outcome.written:
-        if proof is not None:
-            print_text("\n".join(proof.account()))
-        print_text("\n".join(_next_steps(report, arguments.to, proof)))
-    if outcome.failed or report.is_trouble:
+        print_text("\n".join([*said, *_next_steps(report, arguments.to, proof)]))
+    if outcome.failed or report.is_trouble or report.is_read_only:
         return 2
-    return 1 if outcome.written else 0
+    return 0 if is_done(report) else 1
+
+
+def _on_the_way_back(paths: list[Path]) -> Iterator[str]:
+    """The line that says how to take a rewrite back where git cannot, before files are written."""
+    import subprocess
+
+    here = paths[0].parent
+    status = ["git", "-C", str(here), "status", "--porcelain", "--", *map(os.path.abspath, paths)]
+    try:
+        done = subprocess.run(status, capture_output=True, text=True, check=False)
+        is_in_git, changed = done.returncode == 0, len(done.stdout.splitlines())
+    except OSError:
+        is_in_git, changed = False, 0
+    if not is_in_git:
+        yield "No git repository has these files. To take the rewrite back: rewrite --undo"
+    elif changed:
+        files = "1 file has" if changed == 1 else f"{changed:,} files have"
+        yield f"{files} uncommitted changes. To take only the rewrite back: rewrite --undo"
 
 
 def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator[str]:
@@ -288,8 +389,8 @@ def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator
     else:
         yield "Next: run the program, or its tests, with python, as it is."
     if target == "optax" and report.becoming and proof is None:
-        yield "No run has compared the numbers. For a proof, put the files back and add --verify"
-        yield "COMMAND, with a training or the tests."
+        yield "No run has compared the numbers. For a proof, with a training or the tests:"
+        yield "flaxoptim-compat verify COMMAND"
     still = sum(bool(_OWN_IMPORT.search(each)) for each in texts)
     if target == "optax" and still:
         needs = "needs" if still == 1 else "need"
@@ -357,17 +458,3 @@ def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
         print_error(f"{one_line(path)}: not written: {why}")
     if not outcome.written:
         print_text("No file was changed.")
-
-
-@contextlib.contextmanager
-def _running(text: str) -> Iterator[None]:
-    """Print the command that runs, and show a spinner on a terminal until the command ends."""
-    from flaxoptim_compat.cli import progress
-
-    _print_aside(text)
-    with progress.spinning("running"):
-        yield
-
-
-def _print_aside(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

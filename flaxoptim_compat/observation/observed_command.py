@@ -1,86 +1,209 @@
-"""The run of a command, with all Python processes that the command starts observed."""
+"""The run of a command in a copy of the user's folder, with all its Python processes observed."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
+import re
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.launching import child_environment
-from flaxoptim_compat.observation import places, records, starting
+from flaxoptim_compat.observation import places, process_reports, records, starting, watchdog
+from flaxoptim_compat.observation.copied_folder import CopiedFolder
+from flaxoptim_compat.observation.copies import Copies
 from flaxoptim_compat.observation.places import Uses
-from flaxoptim_compat.observation.records import Record
+from flaxoptim_compat.observation.process_reports import ProcessReport
+from flaxoptim_compat.observation.records import ProgramLine, Record
+
+# So often it is looked whether a command has ended, and what it has printed.
+_SECONDS = 0.05
+# So many last bytes of the output are shown when a command fails.
+_SHOWN = 16_000
 
 
 class ObservedRun(NamedTuple):
     """The outcome of a command, and the records of its processes.
 
     Args:
-      status: the exit status.
-      output: what the command printed.
+      status: the exit status; None: the command did not end in time.
+      output: the file with what the command printed.
       record: the states of optimizers in its processes.
       uses: where its processes used optimizers of flax.optim.
+      processes: what its processes did, and how they ended.
     """
 
-    status: int
-    output: str
+    status: int | None
+    output: Path
     record: Record
-    uses: Uses = Uses()
+    uses: Uses
+    processes: list[ProcessReport]
+
+    @property
+    def last_lines(self) -> str:
+        """The end of the output."""
+        with self.output.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _SHOWN))
+            text = file.read().decode(errors="replace")
+        return text if size <= _SHOWN else f"[...]{text.partition(os.linesep)[2]}"
 
 
-def run(command: str) -> ObservedRun:
-    """Run a command by the shell, in the current directory, and observe its processes.
+def run(
+    command: str,
+    copies: Copies,
+    directory: Path,
+    name: str,
+    timeout: float | None = None,
+    is_shown: bool = False,
+    made_before: Iterable[str] = (),
+) -> ObservedRun:
+    """Run a command by the shell in the current copy, and observe its processes.
 
-    As under ``flaxoptim-compat run``, the processes have the lost names. If this process is stopped
-    by Ctrl-C or SIGTERM, so are those of the command.
+    As under ``flaxoptim-compat run``, the processes have the lost names. Processes that the command
+    leaves behind are ended. If this process is stopped by Ctrl-C, SIGTERM or SIGHUP, so are all.
+
+    Args:
+      command: the command, in which the folder becomes the copy.
+      copies: the copies, one of which is there.
+      directory: where the command runs, by its path in the folder.
+      name: the name of the run among those of the copies.
+      timeout: the seconds after which the command is ended.
+      is_shown: whether to print the output on stderr while the command runs.
+      made_before: what earlier runs have made outside of the copy.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="flaxoptim-compat-") as folder,
-        _stopping_all(os.fsencode(folder)),
-    ):
-        environment = child_environment(os.environ, (), era=True, names=0)
-        done = subprocess.run(
-            command,
+    folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=copies.top))
+    output = folder / "output"
+    environment = child_environment(os.environ, (), era=True, names=0)
+    environment |= {key: in_copy(value, copies) for key, value in os.environ.items()} | {
+        "PYTHONPATH": in_copy(environment["PYTHONPATH"], copies),
+        "PWD": str(copies.copy / directory),
+    }
+    copied = CopiedFolder(
+        list(dict.fromkeys([str(copies.folder), _working_path(copies.folder)])),
+        str(copies.copy),
+        str(folder),
+        [each.as_posix() for each in copies.linked],
+        sorted(made_before),
+    )
+    environment |= {starting.USES: str(folder), starting.NUMBERS: str(folder)}
+    environment |= {starting.COPY: copied.to_environment()}
+    with output.open("wb") as written, _interruptible():
+        process = subprocess.Popen(
+            in_copy(command, copies),
             shell=True,
+            cwd=copies.copy / directory,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=written,
             stderr=subprocess.STDOUT,
-            env={**environment, starting.USES: folder, starting.NUMBERS: folder},
-            check=False,
+            env=environment,
+            start_new_session=True,
         )
-        record, uses = records.read(Path(folder)), places.read(Path(folder))
-    return ObservedRun(done.returncode, done.stdout.decode(errors="replace"), record, uses)
+        try:
+            status = _wait(process, output, timeout, is_shown)
+            # Before those that still run are ended.
+            processes = process_reports.read(folder)
+        finally:
+            watchdog.end_all(copies.top, process.pid)
+            process.wait()
+    uses = places.read(folder, copies.of_user)
+    record = _of_user(records.read(folder), copies)
+    return ObservedRun(status, output, record, uses, processes)
+
+
+def in_copy(text: str, copies: Copies) -> str:
+    """A text in which the user's folder, wherever it is named, has become the copy.
+
+    Paths into what copies have as links stay: they are the user's own.
+    """
+    spellings = sorted(set(_spellings(copies.folder)), key=len, reverse=True)
+    pattern = "|".join(map(re.escape, spellings))
+
+    def mapped(match: re.Match[str]) -> str:
+        rest = Path(match["rest"].lstrip("/"))
+        is_linked = any(each == rest or each in rest.parents for each in copies.linked)
+        return match[0] if is_linked else f"{copies.copy}{match['rest']}"
+
+    return re.sub(
+        rf"(?<![\w./~-])(?:{pattern})(?![\w.+@-])(?P<rest>(?:/[\w.+@-]+)*/?)", mapped, text
+    )
+
+
+def _spellings(folder: Path) -> Iterator[str]:
+    """The ways to name a folder in a command."""
+    yield from (str(folder), _working_path(folder))
+    home = Path(os.path.realpath(Path.home()))
+    if home in folder.parents:
+        for name in ("~", "$HOME", "${HOME}"):
+            yield f"{name}/{folder.relative_to(home).as_posix()}"
+
+
+def _working_path(folder: Path) -> str:
+    """The path by which the user came to a folder, which may lead through links."""
+    working = os.environ.get("PWD", "")
+    here = Path(os.path.realpath(working or folder))
+    if here != Path(os.path.realpath(Path.cwd())) or not here.is_relative_to(folder):
+        return str(folder)
+    return os.path.normpath(os.path.join(working, os.path.relpath(folder, here)))
+
+
+def _wait(
+    process: subprocess.Popen[bytes], output: Path, timeout: float | None, is_shown: bool
+) -> int | None:
+    """The exit status of a process, whose output is shown meanwhile; None if it takes too long."""
+    end = None if timeout is None else time.monotonic() + timeout
+    with output.open("rb") as printed:
+        while True:
+            # The shell ends, though a process that it has left behind keeps the output open.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS)
+            while is_shown and (new := printed.read(1 << 16)):
+                sys.stderr.write(new.decode(errors="replace"))
+                sys.stderr.flush()
+            if process.returncode is not None:
+                return process.returncode
+            if end is not None and time.monotonic() > end:
+                return None
 
 
 @contextlib.contextmanager
-def _stopping_all(folder: bytes) -> Iterator[None]:
-    """Make SIGTERM an interrupt for a block, and end the observed processes at an interrupt.
-
-    ``subprocess`` ends the shell alone. A terminal sends Ctrl-C to all processes, and a program
-    that stops this process does not. Where there is no ``/proc``, they are left to themselves.
-
-    Args:
-      folder: the folder into which the processes write.
-    """
-    is_ours = threading.current_thread() is threading.main_thread()
-    is_ours = is_ours and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if is_ours:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _interruptible() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP interrupts for a block."""
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    ours = [
+        number
+        for number in numbers
+        if threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in ours:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
-    except KeyboardInterrupt:
-        for environment in Path("/proc").glob("[0-9]*/environ"):
-            # Most of them are those of other users, or end meanwhile.
-            with contextlib.suppress(OSError):
-                if folder in environment.read_bytes():
-                    os.kill(int(environment.parent.name), signal.SIGTERM)
-        raise
     finally:
-        if is_ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _of_user(record: Record, copies: Copies) -> Record:
+    """The record with the paths of the user's files."""
+
+    def line(at: ProgramLine) -> ProgramLine:
+        return at._replace(file=copies.of_user(at.file))
+
+    states = {
+        key: [dataclasses.replace(each, place=line(each.place)) for each in several]
+        for key, several in record.states.items()
+    }
+    lines = {paths: set(map(line, several)) for paths, several in record.places.items()}
+    traced = {key: set(map(line, several)) for key, several in record.traced.items()}
+    return dataclasses.replace(record, states=states, places=lines, traced=traced)

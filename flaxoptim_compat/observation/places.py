@@ -12,11 +12,12 @@ import functools
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-# Where `run --observe` keeps what it saw, below the folder in which it is called.
+# Where `run --observe` keeps what it saw, and `rewrite` the old files, below their folders.
 FOLDER = ".flaxoptim_compat"
 SUFFIX = ".uses"
 
@@ -136,37 +137,67 @@ def _line(*entry: Any) -> bytes:
     return f"{json.dumps(entry)}\n".encode()
 
 
-def new_folder() -> Path:
-    """Make the folder in which ``run --observe`` keeps uses; git ignores it."""
-    folder = Path.cwd() / FOLDER
+def new_folder(below: Path | None = None) -> Path:
+    """Make the folder for what the commands keep, in the current one; git ignores it."""
+    folder = (Path.cwd() if below is None else below) / FOLDER
     folder.mkdir(exist_ok=True)
     (folder / ".gitignore").write_text("*\n")
     return folder
 
 
-def read(folder: Path) -> Uses:
-    """The uses that all processes have written into a folder."""
+def remove_folder(below: Path) -> None:
+    """Remove the folder that ``new_folder`` made, if nothing is kept in it."""
+    folder = below / FOLDER
+    with contextlib.suppress(OSError):
+        if os.listdir(folder) == [".gitignore"]:
+            (folder / ".gitignore").unlink()
+            folder.rmdir()
+
+
+def read(folder: Path, named: Callable[[str], str] = str) -> Uses:
+    """The uses that all processes have written into a folder.
+
+    Args:
+      folder: the folder. What is damaged in it, or is no file, shows nothing.
+      named: the path by which a file is known, for the one that a process ran.
+    """
     seen: set[Seen] = set()
-    for file in folder.rglob(f"*{SUFFIX}"):
+    for file in sorted(folder.rglob(f"*{SUFFIX}")):
         digests: dict[str, str] = {}
-        for line in file.read_bytes().split(b"\n")[:-1]:  # a line without an end was cut off
-            with contextlib.suppress(ValueError):  # a damaged line is of no use
-                seen |= _seen(json.loads(line), digests)
+        # A pipe would be waited for.
+        lines = file.read_bytes().split(b"\n")[:-1] if _is_plain(file) else []
+        for line in lines:  # a line without an end was cut off
+            with contextlib.suppress(ValueError, TypeError, RecursionError):
+                seen |= _seen(json.loads(line), digests, named)
     return Uses(frozenset(seen))
 
 
-def _seen(entry: Any, digests: dict[str, str]) -> set[Seen]:
+def _is_plain(file: Path) -> bool:
+    return stat.S_ISREG(file.lstat().st_mode) and os.access(file, os.R_OK)
+
+
+def _seen(entry: Any, digests: dict[str, str], named: Callable[[str], str]) -> set[Seen]:
     """The use that a line tells of, if any; the digest of a file goes into ``digests``."""
     match entry:
         case ["file", str(name), str(digest_of_file)]:
             digests[name] = digest_of_file
-        case ["seen", [*position], ("optimizer" | "definition" | "made" | "created") as of, *more]:
-            name, made, axis = more
-            made_at = None if made is None else _position(made, digests)
-            return {Seen(_position(position, digests), of, name, made_at, axis)}
+        case [
+            "seen",
+            [*position],
+            ("optimizer" | "definition" | "made" | "created") as of,
+            str(name),
+            ([*_] | None) as made,
+            str(axis),
+        ]:
+            made_at = None if made is None else _position(made, digests, named)
+            return {Seen(_position(position, digests, named), of, name, made_at, axis)}
     return set()
 
 
-def _position(entry: list[Any], digests: Mapping[str, str]) -> Position:
-    file, line, end_line, end_column, *_ = entry
-    return Position(file, line, end_line, end_column, digests.get(file, ""))
+def _position(
+    entry: list[Any], digests: Mapping[str, str], named: Callable[[str], str]
+) -> Position:
+    match entry:
+        case [str(file), int(line), int(end_line), int(end_column), *_]:
+            return Position(named(file), line, end_line, end_column, digests.get(file, ""))
+    raise ValueError(f"no position: {entry!r:.80}")

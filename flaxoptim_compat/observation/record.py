@@ -423,7 +423,7 @@ class StateRecorder:
                 name = f"{int(time.time() * 1e9)}-{os.getpid()}{SUFFIX}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
                 self._file = os.open(os.path.join(self.folder, name), flags, 0o600)
-                self._write({"program": _program()})
+                self._write({"program": program()})
             # Without a buffer: a process may end at any moment.
             self._written += os.write(self._file, json.dumps(line).encode() + b"\n")
 
@@ -552,7 +552,7 @@ def _place() -> Tuple[_Line, bool, bool]:
     return ("", 0, ""), is_created, False
 
 
-def _program() -> str:
+def program() -> str:
     """The name of the program of this process, which is the same in another run of the command."""
     for word in getattr(sys, "orig_argv", ["", *sys.argv])[1:]:
         if not word.startswith("-"):
@@ -760,10 +760,16 @@ class ImportWatch:
 
     Args:
       told: the functions to call, by the names of the modules.
+      before: takes the ``__path__`` of the package, or None, before each search for a module.
     """
 
-    def __init__(self, told: Dict[str, List[Callable[[types.ModuleType], None]]]) -> None:
+    def __init__(
+        self,
+        told: Dict[str, List[Callable[[types.ModuleType], None]]],
+        before: Optional[Callable[[Any], None]] = None,
+    ) -> None:
         self._told = told
+        self._before = before
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """The spec of a watched module, which the other finders find; None for other modules."""
@@ -771,6 +777,8 @@ class ImportWatch:
             # The finder of pytest, which came later, finds modules of this package itself.
             sys.meta_path.remove(self)
             sys.meta_path.insert(0, self)
+        if self._before is not None:
+            self._before(path)
         if name not in self._told:
             return None
         for finder in sys.meta_path:

@@ -10,6 +10,7 @@ import sys
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 # The folders that each observed process writes into: where it uses optimizers, and what they do.
@@ -17,6 +18,8 @@ USES = "FLAXOPTIM_COMPAT_OBSERVE"
 NUMBERS = "FLAXOPTIM_COMPAT_NUMBERS"
 # If this is set too, the run is a control, which tells how roundings grow.
 NUDGED = "FLAXOPTIM_COMPAT_NUDGED"
+# The copy of a folder that each process keeps to, as ``copied_folder.CopiedFolder`` says it.
+COPY = "FLAXOPTIM_COMPAT_COPY"
 
 
 def _record_uses(module: ModuleType) -> None:
@@ -53,11 +56,16 @@ _TOLD = {
 
 def start_from_environment() -> None:
     """Watch for the modules to observe, if the environment says that this process is observed."""
-    told: dict[str, list[object]] = {}
+    told: dict[str, list[Callable[[ModuleType], None]]] = {}
     for variable, (tell, modules) in _TOLD.items():
         for module in modules if os.environ.get(variable) else ():
             told.setdefault(module, []).append(tell)
-    if told:
+    before = None
+    if os.environ.get(COPY):
+        from flaxoptim_compat.observation import guard
+
+        before = guard.start(os.environ[COPY])
+    if told or before is not None:
         from flaxoptim_compat.observation.record import ImportWatch
 
-        sys.meta_path.insert(0, ImportWatch(told))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, ImportWatch(told, before))

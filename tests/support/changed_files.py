@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from flaxoptim_compat.migrate.editing.journal import only_run
-from flaxoptim_compat.migrate.editing.one_change import Outcome, write
+from flaxoptim_compat.migrate.editing.journal import Outcome, recover, write
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
+from flaxoptim_compat.observation.places import FOLDER
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
 NEW = b"import jax\njax.tree.map(f, x)\n"
@@ -21,21 +20,16 @@ def changes(folder: Path, *names: str) -> list[Replacement]:
     return [Replacement(folder / name, OLD, NEW) for name in names]
 
 
-def written(
-    those: Sequence[Replacement],
-    folder: Path,
-    judge: Any = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> Outcome:
-    """Write changes as a run over a folder does."""
-    with only_run([folder], (), True, say) as journal:
-        return write(those, journal(), judge, say)
+def written(those: Sequence[Replacement], folder: Path) -> Outcome:
+    """Write changes as a rewrite of a folder does."""
+    recover([folder], (), lambda _: None)
+    return write(those, [folder])
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """All files, and what is in them."""
+    """All files, and what is in them, but for what the commands keep for themselves."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and FOLDER not in path.parts
     }

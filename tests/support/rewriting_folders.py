@@ -83,7 +83,8 @@ class Commands:
     def rewrite(
         self, *options: str, paths: tuple[str, ...] = (".",), to: str = "shim", **files: str
     ) -> Done:
-        return self._run(["rewrite", *paths, "--to", to, *options], files)
+        target = ["--to", to] if to else []
+        return self._run(["rewrite", *paths, *target, *options], files)
 
     def scan(self, *options: str, **files: str) -> tuple[int, list[str], str]:
         """Scan the folder; returns the exit status, the lines of the output, and the errors."""

@@ -112,6 +112,16 @@ def _findings(findings: list[ReportedFinding]) -> str:
     return f"{counted(len(findings), 'finding')} ({kinds})"
 
 
+def is_done(report: RunReport) -> bool:
+    """True if no place is left for people.
+
+    Args:
+      report: the report of a rewrite.
+    """
+    untouched = any(file.off_limits and file.findings for file in report.files)
+    return not untouched and not has_left_work(report)
+
+
 def has_left_work(report: RunReport) -> bool:
     """True if places were left that people have to change; some may stay for good.
 

@@ -18,6 +18,7 @@ from flaxoptim_compat.catalogue import MODULES
 from flaxoptim_compat.migrate.program.document import TOO_DEEP, Document, Unparsable, parse
 from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import PythonFile, Unreadable, decode
+from flaxoptim_compat.observation.places import FOLDER
 
 SUFFIXES = (".py", ".pyi", ".ipynb", ".gin")
 # Folders of installed or built code. A virtual environment is recognised by its pyvenv.cfg.
@@ -33,10 +34,9 @@ _NOT_THE_PROGRAM = {
 _VENDORED = {"_vendor", "_vendored", "third_party", "vendor", "vendored"}
 _OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
 EXCLUDED = "excluded by the settings"
+READ_ONLY = "the file is read-only"
 # The names of files that a killed rewrite leaves.
 UNFINISHED = unfinished(r".+\.(?:py|pyi|ipynb|gin)")
-# The name of the journal of a rewrite; hidden, so that nothing looks into it.
-JOURNAL = ".flaxoptim-compat-before"
 
 
 class FoundFile(NamedTuple):
@@ -68,8 +68,8 @@ class FoundFiles:
         self.left_out: list[tuple[Path, str]] = []
         self.unreadable: list[tuple[Path, str]] = []
         self.unfinished: list[Path] = []
-        # The folders that have a journal.
-        self.journals: list[Path] = []
+        # The folders in which earlier commands have kept something.
+        self.kept_in: list[Path] = []
         self._is_excluded = is_excluded
         self._seen: set[str] = set()
         paths = list(paths)
@@ -96,8 +96,6 @@ class FoundFiles:
             path = folder / entry.name
             if entry.is_dir(follow_symlinks=False):
                 self._enter(path, top)
-            elif entry.name == JOURNAL:
-                self.journals.append(folder)
             elif UNFINISHED.fullmatch(entry.name):
                 self.unfinished.append(path)
             elif entry.is_symlink():
@@ -106,6 +104,8 @@ class FoundFiles:
                 self._add(path, is_link=False)
 
     def _enter(self, folder: Path, top: Path) -> None:
+        if folder.name == FOLDER:
+            self.kept_in.append(folder.parent)
         if folder.name.startswith("."):
             return
         if folder.name in _NOT_THE_PROGRAM or os.path.exists(folder / "pyvenv.cfg"):
@@ -286,7 +286,7 @@ def _why_not_written(file: FoundFile, source: bytes, origin: PythonFile | Notebo
         return f"the file is in {origin.encoding}, not in UTF-8"
     elif _GENERATED.search(head):
         return "the file is generated, as its first lines say"
-    return "the file is read-only" if is_read_only(file.path) else ""
+    return READ_ONLY if is_read_only(file.path) else ""
 
 
 def is_read_only(path: Path) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.loading import EXCLUDED, Loaded
+from flaxoptim_compat.migrate.program.loading import EXCLUDED, READ_ONLY, Loaded
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.printable import one_line
@@ -180,6 +180,11 @@ class RunReport:
         """True if a file could not be read, or there is no file to read."""
         is_asked_for = any(why == EXCLUDED for _, why in self.left_out)
         return bool(self.unread) or not (self.files or is_asked_for)
+
+    @property
+    def is_read_only(self) -> bool:
+        """True if a file would be rewritten, but for its permissions."""
+        return any(each.off_limits == READ_ONLY and each.findings for each in self.files)
 
     @property
     def unknown(self) -> list[tuple[Path, Place, str]]:

@@ -1,0 +1,129 @@
+"""``flaxoptim-compat verify``, and proofs of programs that save and restore in their folder."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import compat
+from tests.support.rewriting_folders import Commands
+
+# The commonest program of 2021.
+PROGRAM = """\
+import jax
+import jax.numpy as jnp
+from flax import optim
+from flax.training import checkpoints
+
+RATE = 0.01
+
+
+def loss(params, x):
+    return jnp.mean((x @ params["w"] - 1.0) ** 2)
+
+
+@jax.jit
+def step(optimizer, x):
+    value, grads = jax.value_and_grad(loss)(optimizer.target, x)
+    return optimizer.apply_gradient(grads, learning_rate=RATE), value
+
+
+optimizer = optim.Adam(learning_rate=0.001).create({"w": jnp.ones((3, 2))})
+optimizer = checkpoints.restore_checkpoint("runs", optimizer)
+start = int(optimizer.state.step)
+key = jax.random.PRNGKey(0)
+for i in range(start, start + 8):
+    optimizer, value = step(optimizer, jax.random.normal(jax.random.fold_in(key, i), (4, 3)))
+    if (i + 1) % 4 == 0:
+        checkpoints.save_checkpoint("runs", optimizer, i + 1, keep=2)
+"""
+TRAIN = f"{sys.executable} train.py"
+BITS = "the same bits before and after.\n"
+
+
+def git(*words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a", *words], check=True)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Commands:
+    return Commands(tmp_path, capsys, monkeypatch)
+
+
+def test_a_run_folder_stays_as_it_is(commands: Commands, tmp_path: Path) -> None:
+    Path("train.py").write_text(PROGRAM)
+    assert compat(["run", "--quiet", "train.py"], tmp_path).returncode == 0
+    git("init", "-q")
+    git("add", "train.py")
+    git("commit", "-qm", "with flax.optim")
+    before = contents(Path("runs"))
+    assert len(before) == 2
+    done = commands.rewrite("--write", "--verify", TRAIN, to="optax")
+    assert done.status == 0, done.errors
+    assert "went on from a converted copy of runs/checkpoint_" in done.output
+    assert done.output.count(BITS) == 1 and contents(Path("runs")) == before
+    (convert,) = (line for line in done.output.splitlines() if " OLD NEW " in line)
+
+    verify = commands._run(["verify", TRAIN, "--convert", convert], {})
+    assert verify.status == 0, verify.errors
+    assert verify.output.endswith(BITS) and contents(Path("runs")) == before
+    refused = commands._run(["verify", TRAIN], {})
+    assert refused.status == 2 and "give the command that converts it" in refused.errors
+
+    Path("train.py").write_text(Path("train.py").read_text().replace("RATE = 0.01", "RATE = 0.02"))
+    differs = commands._run(["verify", TRAIN, "--convert", convert], {})
+    assert differs.status == 1 and "The numbers differ." in differs.errors
+    assert contents(Path("runs")) == before
+
+
+@pytest.mark.exhaustive
+def test_the_old_program_from_a_folder_or_a_revision(commands: Commands, tmp_path: Path) -> None:
+    Path("old").mkdir()
+    Path("old/train.py").write_text(PROGRAM)
+    Path("train.py").write_text(PROGRAM.replace("from flax import", "from flaxoptim_compat import"))
+    done = commands._run(["verify", TRAIN, "--before", "old"], {})
+    assert (done.status, done.output[-len(BITS) :]) == (0, BITS), done.errors
+    assert "The old program: the folder old\n" in done.errors and not Path("runs").exists()
+    done = commands._run(["verify", TRAIN, "--before", "nosuch"], {})
+    assert done.status == 2 and "git has no old program here" in done.errors
+
+
+def test_there_has_to_be_an_old_program(commands: Commands) -> None:
+    git("init", "-q")
+    git("commit", "-qm", "nothing", "--allow-empty")
+    done = commands._run(["verify", "true"], {"a": "import jax\n"})
+    assert done.status == 2 and "No commit has a file in" in done.errors
+
+
+def test_crashes_behind_a_pipe_are_no_proof(commands: Commands) -> None:
+    crashes = PROGRAM.replace('"runs"', '"runs" + str(1 // ("opt" + "ax" not in text))').replace(
+        "RATE = 0.01", "RATE = 0.01\ntext = open(__file__).read()"
+    )
+    done = commands.rewrite("--write", "--verify", f"{TRAIN} | cat", to="optax", train=crashes)
+    assert done.status == 2 and Path("train.py").read_text() == crashes
+    assert "A process of the command ends otherwise with the new program: train.py" in done.errors
+
+
+def test_code_of_the_folder_itself_is_no_proof(commands: Commands, tmp_path: Path) -> None:
+    parts = str(tmp_path / "train.py").split("/")
+    launcher = f"import runpy\n\nrunpy.run_path('/'.join({parts}))\n"
+    Path("launch.py").write_text(launcher)
+    done = commands.rewrite(
+        "--write", "--verify", f"{sys.executable} launch.py", to="optax", train=PROGRAM
+    )
+    assert done.status == 2 and Path("train.py").read_text() == PROGRAM
+    assert "The command ran code of your folder, not of its copy:" in done.errors
