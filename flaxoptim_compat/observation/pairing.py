@@ -7,6 +7,7 @@ parameters have other names, and stand in another order.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,8 +15,8 @@ from flaxoptim_compat.observation.fingerprints import Fingerprint
 from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, Record
 from flaxoptim_compat.observation.trajectories import apart
 
-# What stands around the same parameters in one kind of state, and not in another.
-_AROUND = frozenset({"params", "value", "raw_value", "target", "model"})
+# What stands before, or behind, the same parameters in one kind of state, and not in another.
+_AROUND = re.compile(r"^(?:(?:params|model)/)*|/(?:value|raw_value)$")
 
 
 class Pairing(NamedTuple):
@@ -79,7 +80,7 @@ def _order(then: ObservedState, now: ObservedState) -> tuple[Any, int]:
 
 
 def _bare(path: str) -> str:
-    return "/".join(part for part in path.split("/") if part not in _AROUND)
+    return _AROUND.sub("", path)
 
 
 def _distance(then: ObservedState, now: ObservedState, old: int, new: int) -> float:
