@@ -9,6 +9,7 @@ import numpy as np
 
 from flaxoptim_compat.checkpoint_files.dtypes import dtype_named
 from flaxoptim_compat.observation.fingerprints import Fingerprint
+from flaxoptim_compat.observation.pairing import parameter_of
 from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.trajectories import (
     apart,
@@ -137,12 +138,12 @@ class _Curves:
         paths = self._pairs[0][0].optimizer.paths
         free = set(states[0][1])
         for path, first in states[0][0].items():
-            of = _parameter_of(path, paths)
+            of = parameter_of(path, paths)
             like = [path] if path in free else sorted(free)
             columns = {
                 other: [(old[path], new[other]) for old, new in states]
                 for other in like
-                if _parameter_of(other, paths) == of and states[0][1][other].shape == first.shape
+                if parameter_of(other, paths) == of and states[0][1][other].shape == first.shape
                 if all(path in old and other in new for old, new in states)
             }
             if of is None or not columns:
@@ -199,12 +200,6 @@ def _array(array: Fingerprint) -> Any:
     dtype = dtype_named(array.dtype) or np.dtype(np.float64)
     numbers = array.numbers.view(np.complex128) if dtype.kind == "c" else array.numbers
     return numbers.astype(dtype).reshape(array.shape)
-
-
-def _parameter_of(path: str, paths: Sequence[str]) -> str | None:
-    """The parameter whose path is a part of the path of a moment."""
-    inside = [each for each in paths if f"/{each}/" in f"/{path}/" or not each]
-    return max(inside, key=len, default=None)
 
 
 def _without(path: str, parameter: str) -> str:

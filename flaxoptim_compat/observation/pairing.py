@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
@@ -94,4 +94,24 @@ def _named(state: ObservedState, optimizer: OptimizerKey, order: Sequence[int]) 
     is_same = list(order) == sorted(order)
     # The hash is that of the leaves in their order.
     bits = state.bits if is_same or state.bits is None else f"{state.bits} in another order"
-    return dataclasses.replace(state, optimizer=optimizer, leaves=leaves, bits=bits)
+    own = state.optimizer.paths
+    names = {own[index]: path for index, path in zip(order, optimizer.paths, strict=True)}
+    moments = [[_renamed(each, names) for each in several] for several in state.moments]
+    return dataclasses.replace(
+        state, optimizer=optimizer, leaves=leaves, bits=bits, moments=moments
+    )
+
+
+def _renamed(moment: Fingerprint, names: Mapping[str, str]) -> Fingerprint:
+    """A moment by the name of its parameter elsewhere."""
+    parameter = parameter_of(moment.path, names)
+    if not parameter:
+        return moment
+    path = f"/{moment.path}/".replace(f"/{parameter}/", f"/{names[parameter]}/", 1)
+    return moment._replace(path=path.strip("/"))
+
+
+def parameter_of(path: str, parameters: Iterable[str]) -> str | None:
+    """The parameter whose path is a part of the path of a moment."""
+    inside = [each for each in parameters if f"/{each}/" in f"/{path}/" or not each]
+    return max(inside, key=len, default=None)

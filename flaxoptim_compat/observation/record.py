@@ -657,8 +657,9 @@ class _OfNnx:
 
 def _begun(start: Any, self: Any, model: Any, *args: Any, **kwargs: Any) -> None:
     start(self, model, *args, **kwargs)
-    _living[self] = weakref.ref(model)
-    _note_living(is_created=True)
+    if self not in _living:  # else the class from which its own is derived has done it
+        _living[self] = weakref.ref(model)
+        _note_of_nnx(self, is_created=True)
 
 
 def _updated(update: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -674,10 +675,14 @@ def _called(call: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def _note_living(is_created: bool = False) -> None:
-    for optimizer, model in list(_living.items()):
-        with contextlib.suppress(Exception):  # of some version of Flax
-            _note(_OfNnx(optimizer, model()), is_created)
+def _note_living() -> None:
+    for optimizer in list(_living):
+        _note_of_nnx(optimizer)
+
+
+def _note_of_nnx(optimizer: Any, is_created: bool = False) -> None:
+    with contextlib.suppress(Exception):  # of some version of Flax
+        _note(_OfNnx(optimizer, _living[optimizer]()), is_created)
 
 
 def _note(state: Any, is_created: bool = False) -> None:
@@ -751,6 +756,7 @@ def recording(
     finally:
         _recorder.close()
         _recorder = None
+        _living.clear()
         while _undo:
             _undo.pop()()
 

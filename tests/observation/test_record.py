@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import jax_utils
+from flax import jax_utils, nnx
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
@@ -169,3 +169,41 @@ def test_what_is_kept_grows_with_the_logarithm_of_steps(size: int) -> None:
     assert all(is_kept for _, is_kept in chosen[:8])
     assert sum(is_looked_at for is_looked_at, _ in chosen) >= 100_000 // max(1, size >> 24) // 2
     assert 32 <= sum(is_kept for _, is_kept in chosen) < 300
+
+
+def test_a_definition_does_steps_by_itself(tmp_path: Path) -> None:
+    definition = optim.MultiOptimizer(
+        (optim.ModelParamTraversal(lambda path, _: True), optim.Adam(0.1))
+    )
+    params, state = PARAMS, definition.init_state(PARAMS)
+    with recording(tmp_path):
+        for _ in range(2):
+            hyper_params = definition.hyper_params
+            params, state = definition.apply_gradient(hyper_params, params, state, params)
+        jax.jit(definition.apply_gradient, static_argnums=())(hyper_params, params, state, params)
+        step(optim.Adam(0.1).create(PARAMS))
+    found = states(tmp_path)
+    assert [(state.what, *state.step) for state in found] == [
+        *(("MultiOptimizer", 0), ("MultiOptimizer", 1), ("MultiOptimizer", 2)),
+        *(("Adam", 0), ("Adam", 1)),
+    ]
+
+
+@pytest.mark.parametrize("is_jitted", [False, True])
+@pytest.mark.parametrize("cls", [nnx.Optimizer, nnx.ModelAndOptimizer])
+def test_an_optimizer_of_nnx(cls: Any, is_jitted: bool, tmp_path: Path) -> None:
+    def update(model: Any, optimizer: Any) -> None:
+        grads = nnx.grad(lambda model: (model(jnp.ones((1, 2))) ** 2).sum())(model)
+        optimizer.update(*((model, grads) if cls is nnx.Optimizer else (grads,)))
+
+    with recording(tmp_path):
+        model = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+        optimizer = cls(model, optax.adam(0.1), wrt=nnx.Param)
+        for _ in range(2):
+            (nnx.jit(update) if is_jitted else update)(model, optimizer)
+    found = states(tmp_path)
+    assert [(state.step, state.is_created) for state in found] == [
+        *(((0,), True), ((1,), False), ((2,), False))
+    ]
+    assert found[0].optimizer.paths == ("bias", "kernel")
+    assert {moment.path for moment in found[1].moments[0]} >= {"0/mu/kernel", "0/nu/bias"}
