@@ -22,10 +22,10 @@ NUDGED = "FLAXOPTIM_COMPAT_NUDGED"
 COPY = "FLAXOPTIM_COMPAT_COPY"
 
 
-def _record_uses(module: ModuleType) -> None:
+def _record_uses(_: ModuleType) -> None:
     from flaxoptim_compat.observation import uses
 
-    uses.attach(module)
+    uses.attach(os.environ[USES])
 
 
 def _record_states(module: ModuleType) -> None:

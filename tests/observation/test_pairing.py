@@ -75,7 +75,7 @@ def test_another_rate_parts_at_its_first_step(then: Record, tmp_path: Path) -> N
     [report] = reports(then, now, ("old", "new"))
     assert report.first_parting is not None
     assert (report.first_parting.step, report.first_parting.leaf) == (1, "dense/bias")
-    assert [len(report.first_parting.values), report.first_parting.index] == [2, (2,)]
+    assert [len(report.first_parting.values), report.first_parting.index] == [2, (1,)]
 
 
 def test_others_have_no_partner(then: Record, tmp_path: Path) -> None:
