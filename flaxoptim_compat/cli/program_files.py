@@ -65,7 +65,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     from flaxoptim_compat.migrate.rules import rule_modules
     from flaxoptim_compat.migrate.run import settings
     from flaxoptim_compat.migrate.run.analysis import Task
-    from flaxoptim_compat.observation.places import FOLDER, read
+    from flaxoptim_compat.observation.places import FOLDER, SUFFIX, read
 
     chosen = settings.read_settings(arguments.paths[0])
     # The command line goes before the settings in the file.
@@ -84,7 +84,9 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     except ValueError as error:
         raise settings.SettingsError(f"for: {error}") from error
     folder = Path(FOLDER)
-    uses = read(folder) if target == "optax" and folder.is_dir() else None
+    # A rewrite keeps the old files in the same folder.
+    has_run = target == "optax" and any(folder.rglob(f"*{SUFFIX}"))
+    uses = read(folder) if has_run else None
     # Asked for without importing it, which takes seconds.
     has_tensorflow = importlib.util.find_spec("tensorflow") is not None
     return Task(target, chosen, accept_changes, wanted, uses, has_tensorflow)
