@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from flaxoptim_compat.cli.help_text import HelpText
 
 SUMMARY = "Run two optimizers side by side, and say whether, where and why they differ"
 
-RECORDER = Path(__file__).parents[1] / "parity" / "recordings" / "recorder.py"
-
 _SURVEY = (
     "Compare every optimizer of flax.optim with plain optax's namesake, and with this package's"
     " to_optax."
 )
-_REPLAY = "Give the gradients of a recording to an optimizer, and compare the results."
 
 _USAGE = """\
 %(prog)s OLD [NEW] [options]
-       %(prog)s record OUT.npz PROGRAM:STEP [--steps N]
-       %(prog)s replay OUT.npz NEW [options]
        %(prog)s survey"""
 
-EPILOG = f"""\
+EPILOG = """\
 examples:
   flaxoptim-compat parity 'optim.RMSProp(0.01)' 'optax.rmsprop(0.01)'
   flaxoptim-compat parity 'optim.LAMB(0.01)' --steps 1000 --report lamb.html
@@ -38,17 +32,9 @@ step). The code may still import flax.optim. Without NEW, OLD is compared with t
 of the genuine flax.optim if it is installed, and otherwise with to_optax(OLD). Both sides get the
 same made-up gradients.
 
-Compare with a run of your own program on an old machine:
-  record  writes parameters, gradients and moments of N updates to OUT.npz. If
-          the machine does not have this package, copy one file there; it needs
-          jax and numpy only:
-            {RECORDER}
-            python recorder.py OUT.npz train.py:train_step --steps 20
-  replay  gives the gradients of OUT.npz to NEW, and compares the results.
-
 survey compares every optimizer of flax.optim with its namesake in optax, and with to_optax.
 
-Each form has its own help: flaxoptim-compat parity record --help
+To compare with a run of your own program on an old machine: flaxoptim-compat verify --help
 
 Exit status: 0 if the two sides are equal, 1 if they differ, 2 if one of them fails."""
 
@@ -62,9 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the form that the words begin with, or compare two sides; returns the exit status."""
     prog: str = arguments.parser.prog
     words: list[str] = arguments.words
-    form = words.pop(0) if words[:1] and words[0] in ("record", "replay", "survey") else "compare"
-    if form == "record":
-        return _record(words, f"{prog} record")
+    form = words.pop(0) if words[:1] == ["survey"] else "compare"
     given = parser_of(form, prog).parse_args(words)
     from flaxoptim_compat.cli import parity_runs
 
@@ -72,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def parser_of(form: str, prog: str) -> argparse.ArgumentParser:
-    """The parser of the words of a form, ``compare``, ``replay`` or ``survey``, behind its name.
+    """The parser of the words of a form, ``compare`` or ``survey``, behind its name.
 
     Args:
       form: the form.
@@ -80,35 +64,21 @@ def parser_of(form: str, prog: str) -> argparse.ArgumentParser:
     """
     if form == "survey":
         return argparse.ArgumentParser(f"{prog} survey", description=_SURVEY)
-    if form == "replay":
-        parser = argparse.ArgumentParser(f"{prog} replay", description=_REPLAY)
-        parser.add_argument(
-            "recording", metavar="OUT.npz", type=Path, help="what record has written"
-        )
-        parser.add_argument(
-            "new",
-            metavar="NEW",
-            help="an expression, MODULE:NAME or FILE.py:NAME, as without replay",
-        )
-    else:
-        parser = argparse.ArgumentParser(
-            prog, _USAGE, f"{SUMMARY}.", EPILOG, formatter_class=HelpText
-        )
-        parser.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
-        # As nargs="?" it could not stand behind an option that follows OLD.
-        parser.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
-        parser.add_argument(
-            "--params",
-            metavar="P",
-            help="the parameters to start from: named like OLD, or a checkpoint or a recording; the"
-            " default is some small arrays",
-        )
-    default = "all of the recording" if form == "replay" else "100"
+    parser = argparse.ArgumentParser(prog, _USAGE, f"{SUMMARY}.", EPILOG, formatter_class=HelpText)
+    parser.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
+    # As nargs="?" it could not stand behind an option that follows OLD.
+    parser.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
+    parser.add_argument(
+        "--params",
+        metavar="P",
+        help="the parameters to start from: named like OLD, or a checkpoint; the default is some"
+        " small arrays",
+    )
     parser.add_argument(
         "--steps",
         metavar="N",
         type=_whole_number,
-        help=f"the number of steps, default {default}",
+        help="the number of steps, default 100",
     )
     parser.add_argument(
         "--tolerance",
@@ -141,11 +111,3 @@ def _tolerance(text: str) -> float:
     if not number >= 0:
         raise argparse.ArgumentTypeError(f"not a number from 0 up: {text!r}")
     return number
-
-
-def _record(words: Sequence[str], prog: str) -> int:
-    from flaxoptim_compat.legacy.named_code import NamedCode
-    from flaxoptim_compat.parity.recordings import recorder
-
-    with NamedCode():
-        return recorder.main(words, prog)

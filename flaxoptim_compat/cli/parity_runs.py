@@ -19,7 +19,6 @@ from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.counterparts import counterpart, is_definition, is_optimizer
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.named_sides import named_parameters, named_side
-from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report, check
 from flaxoptim_compat.parity.survey import matrix
 
@@ -29,7 +28,7 @@ _STEPS = 100
 def run(form: str, arguments: argparse.Namespace) -> int:
     """Run a form and print its report; returns the exit status."""
     try:
-        return _survey() if form == "survey" else _reported(form, arguments)
+        return _survey() if form == "survey" else _reported(arguments)
     except (NamingError, ParityError) as error:
         place = place_of(error)
         print_error(error if place in str(error) else f"{error}\nThe error came from {place}.")
@@ -47,35 +46,19 @@ def _survey() -> int:
     return 0 if survey.equal else 1
 
 
-def _reported(form: str, arguments: argparse.Namespace) -> int:
+def _reported(arguments: argparse.Namespace) -> int:
     """Compare two sides, print the report and save it; returns 1 if the sides differ."""
     path: Path | None = arguments.report
     if path is not None:
         check(path)
-    compared = _replayed if form == "replay" else _compared
     with NamedCode() as code, Progress("steps") as progress:
-        report = compared(arguments, code, progress)
+        report = _compared(arguments, code, progress)
     print_text(str(report))
     if path is not None:
         report.save(path)
         what_next = ": open it in a browser" if path.suffix == ".html" else ""
         print_text(f"\nWrote {path}{what_next}.")
     return 0 if report.equal else 1
-
-
-def _replayed(arguments: argparse.Namespace, code: NamedCode, progress: Progress) -> Report:
-    """The report of a recorded run against NEW, with the same gradients."""
-    with Recording.open(arguments.recording) as recording:
-        return compare(
-            recording,
-            named_side(arguments.new, code),
-            None,
-            recording,
-            arguments.steps,
-            tolerance=arguments.tolerance,
-            names=(str(arguments.recording), arguments.new),
-            progress=progress,
-        )
 
 
 def _compared(arguments: argparse.Namespace, code: NamedCode, progress: Progress) -> Report:

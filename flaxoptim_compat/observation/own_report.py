@@ -13,7 +13,7 @@ import os
 import sys
 import time
 
-from flaxoptim_compat.observation.program_name import program
+from flaxoptim_compat.observation.record import program
 
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:

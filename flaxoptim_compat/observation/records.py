@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
-
-# The suffix of the files that processes write.
-SUFFIX = ".states.jsonl"
+from flaxoptim_compat.observation.record import SUFFIX
 
 
 class ProgramLine(NamedTuple):
@@ -87,6 +85,7 @@ class Record:
       trouble: the errors because of which states could not be recorded.
       traced: the optimizers that were created in traced code, and have no state in the run: the
         lines that created them, by the paths of their parameters.
+      versions: the versions of Python and of packages, and the device.
     """
 
     states: dict[OptimizerKey, list[ObservedState]] = dataclasses.field(default_factory=dict)
@@ -94,6 +93,7 @@ class Record:
     names: set[str] = dataclasses.field(default_factory=set)
     trouble: set[str] = dataclasses.field(default_factory=set)
     traced: dict[OptimizerKey, set[ProgramLine]] = dataclasses.field(default_factory=dict)
+    versions: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def read(folder: Path) -> Record:
@@ -102,22 +102,27 @@ def read(folder: Path) -> Record:
     # The names of the files begin with the time.
     for number, file in enumerate(sorted(folder.glob(f"*{SUFFIX}"))):
         with file.open(encoding="utf-8") as lines:
-            _read_file(lines, record, number)
+            # A process may end in the middle of a line.
+            add_process(record, number, (json.loads(x) for x in lines if x.endswith("\n")))
     return record
 
 
-def _read_file(lines: Iterable[str], record: Record, process: int) -> None:
-    """Add the file of a process to the record."""
+def add_process(record: Record, process: int, lines: Iterable[dict[str, Any]]) -> None:
+    """Add what a process wrote to the record.
+
+    Args:
+      record: the record.
+      process: the number of the process.
+      lines: what it wrote.
+    """
     program = ""
     optimizers: dict[int, OptimizerKey] = {}
     places: dict[int, ProgramLine] = {}
+    paths_of_moments: dict[int, tuple[str, ...]] = {}
     known: dict[tuple[Any, ...], ObservedState] = {}
     latest: dict[tuple[OptimizerKey, int], ObservedState] = {}
     traced: dict[tuple[tuple[str, ...], int], set[ProgramLine]] = {}
-    for text in lines:
-        if not text.endswith("\n"):
-            break  # the process ended here
-        line = json.loads(text)
+    for line in lines:
         match line:
             case {"program": program}:
                 pass
@@ -131,6 +136,10 @@ def _read_file(lines: Iterable[str], record: Record, process: int) -> None:
                 if line["created"]:
                     of_rule = traced.setdefault((tuple(paths), line["rule"]), set())
                     of_rule.add(places[number])
+            case {"at": at, "paths": number}:
+                paths_of_moments[number] = tuple(at)
+            case {"versions": versions}:
+                record.versions |= versions
             case {"names": names}:
                 record.names.update(names)
             case {"trouble": trouble}:
@@ -139,7 +148,8 @@ def _read_file(lines: Iterable[str], record: Record, process: int) -> None:
                 key = optimizers[number]
                 latest[key, rule] = known[key, tuple(step), bits]
             case {"state": number}:
-                state = _state(line, optimizers[number], places[line["place"]], process)
+                at = paths_of_moments.get(line.get("moments_at", -1), ())
+                state = _state(line, optimizers[number], places[line["place"]], process, at)
                 record.places.setdefault(state.optimizer.paths, set()).add(state.place)
                 same = known.get((state.optimizer, state.step, state.bits))
                 if same is not None and same.round == state.round:
@@ -159,8 +169,13 @@ def _read_file(lines: Iterable[str], record: Record, process: int) -> None:
 
 
 def _state(
-    line: dict[str, Any], optimizer: OptimizerKey, place: ProgramLine, process: int
+    line: dict[str, Any],
+    optimizer: OptimizerKey,
+    place: ProgramLine,
+    process: int,
+    paths_of_moments: tuple[str, ...],
 ) -> ObservedState:
+    moments = zip(line.get("moments", ()), paths_of_moments, strict=True)
     return ObservedState(
         optimizer,
         line["round"],
@@ -169,8 +184,8 @@ def _state(
         line["what"],
         place,
         line["created"],
-        list(map(Fingerprint.from_json, line.get("leaves", ()))),
-        [list(map(Fingerprint.from_json, line["moments"]))] if "moments" in line else [],
+        list(map(Fingerprint.of, line.get("leaves", ()))),
+        [[Fingerprint.of(entry, path) for entry, path in moments]] if "moments" in line else [],
         process,
         line["rule"],
     )

@@ -20,14 +20,20 @@ Moments are compared as long as the parameters that they came from are equal: a 
 shows in the moments one step earlier, and after the last step nowhere else. Another structure of
 the state is no difference: all arrays that the definition kept must be somewhere in the state of
 optax.
+
+On other versions or another machine, no bits are the same, from the parameters at the start on.
+Some trainings make such roundings grow. A third run, the control, tells by how much: it is the
+second one with all parameters one unit in the last place off when an optimizer is created. What has
+grown to no more than that is allowed.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +59,7 @@ class ArrayDifference:
       allowed: the largest error that passes.
       excess: the largest difference in parts of ``allowed``.
       is_moment: whether the array is a moment.
+      is_grown: whether it is allowed only because roundings grow as much.
     """
 
     leaf: str
@@ -62,6 +69,7 @@ class ArrayDifference:
     allowed: float
     excess: float
     is_moment: bool = False
+    is_grown: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +105,8 @@ class ComparedOptimizer:
       never_moved: whether there were steps, and none of them moved a parameter.
       not_finite_from: the first step after which a parameter was not finite.
       only_traced: whether it was created in traced code, and no state of it was seen.
+      grown_from: the first step after which only the control explains the difference: from there on
+        the numbers tell nothing.
     """
 
     optimizer: OptimizerKey
@@ -109,6 +119,7 @@ class ComparedOptimizer:
     never_moved: bool = False
     not_finite_from: int | None = None
     only_traced: bool = False
+    grown_from: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,10 +143,20 @@ class Comparison:
     by_optimizer: tuple[ComparedOptimizer, ...] = ()
 
 
-def compare(before: Record, after: Record) -> Comparison:
-    """Compare all optimizers of two runs."""
+def compare(before: Record, after: Record, control: Record | None = None) -> Comparison:
+    """Compare all optimizers of two runs.
+
+    Args:
+      before: the first run.
+      after: the second run.
+      control: the second run again, with its first parameters one unit in the last place off.
+    """
+    is_elsewhere = before.versions != after.versions
+    grown = {} if control is None else grown_errors(after, control)
     comparisons = [
-        _compare_states(before.states.get(optimizer, []), after.states.get(optimizer, []))
+        _compare_states(
+            before.states.get(optimizer, []), after.states.get(optimizer, []), grown, is_elsewhere
+        )
         for optimizer in dict.fromkeys((*before.states, *after.states))
     ]
     differences = [each for several in comparisons for each in several.differences.values()]
@@ -205,6 +226,16 @@ def _by_optimizer(
                 (max(x.step, default=0) for xs in several for x in xs if not _is_finite(x)),
                 default=None,
             ),
+            grown_from=min(
+                (
+                    max(state.step, default=0)
+                    for one in comparisons
+                    for states in several
+                    for state in states
+                    if id(state) in one.differences and one.differences[id(state)].is_grown
+                ),
+                default=None,
+            ),
         )
     for optimizer, places in before.traced.items():
         yield ComparedOptimizer(optimizer, "", tuple(sorted(places)), only_traced=True)
@@ -215,11 +246,11 @@ def _never_moved(states: Sequence[ObservedState]) -> bool:
     return _moves(states) and all(
         len({(state.optimizer, state.bits) for state in training})
         == len({state.optimizer for state in training})
-        for training in _trainings(states)
+        for training in trainings(states)
     )
 
 
-def _trainings(states: Sequence[ObservedState]) -> list[list[ObservedState]]:
+def trainings(states: Sequence[ObservedState]) -> list[list[ObservedState]]:
     """The states by trainings: each begins with a state that is created."""
     trainings: list[list[ObservedState]] = []
     for state in states:
@@ -333,6 +364,14 @@ class _Trajectory:
             and id(state) not in self.between
         ]
 
+    def once(self, additional: Sequence[ObservedState]) -> list[ObservedState]:
+        """The additional states but those that are created, and are like another one of the run."""
+        return [
+            state
+            for state in additional
+            if not (state.is_created and self.by_key.get((1, state.step, state.bits)))
+        ]
+
     def not_looked_at(
         self, additional: Sequence[ObservedState], other: _Trajectory
     ) -> list[ObservedState]:
@@ -357,23 +396,59 @@ class _Trajectory:
         ]
 
 
-def _compare_states(
+def grown_errors(after: Record, control: Record) -> dict[int, list[float]]:
+    """The largest errors so far of each parameter in a control, by the ids of the states after."""
+    grown: dict[int, list[float]] = {}
+    for optimizer, states in after.states.items():
+        so_far = [0.0] * len(optimizer.paths)
+        for state, other in paired_states(states, control.states.get(optimizer, [])):
+            pairs = zip(state.leaves, other.leaves, strict=False)
+            errors = [apart(*pair)[0] for pair in pairs]
+            so_far = list(map(max, so_far, errors)) if errors else so_far
+            grown[id(state)] = so_far
+    return grown
+
+
+def paired_states(
     states_before: Sequence[ObservedState], states_after: Sequence[ObservedState]
+) -> list[tuple[ObservedState, ObservedState]]:
+    """The states of an optimizer that two runs have, in the order of the first run."""
+    before, after = _Trajectory(states_before), _Trajectory(states_after)
+    return _both(before, after, _pairs(before.without(after), after.without(before))[0])
+
+
+def _both(
+    before: _Trajectory,
+    after: _Trajectory,
+    unequal: Iterable[tuple[ObservedState, ObservedState]],
+) -> list[tuple[ObservedState, ObservedState]]:
+    partners = {id(old): new for old, new in unequal}
+    found = [
+        (state, partners.get(id(state), after.by_key.get(before.keys[id(state)])))
+        for state in before.states
+    ]
+    return [(state, partner) for state, partner in found if partner is not None]
+
+
+def _compare_states(
+    states_before: Sequence[ObservedState],
+    states_after: Sequence[ObservedState],
+    grown: Mapping[int, list[float]],
+    is_elsewhere: bool,
 ) -> _StatesCompared:
     before, after = _Trajectory(states_before), _Trajectory(states_after)
     only_before, only_after = before.without(after), after.without(before)
     pairs, missing = _pairs(only_before, only_after)
     additional = after.not_looked_at(_pairs(only_after, only_before)[1], before)
+    if is_elsewhere:
+        # Equal states that are created have no equals in the other run.
+        missing, additional = before.once(missing), after.once(additional)
     starts = [state for state in before.states if state.is_created] or list(before.states[:1])
-    meter = _DifferenceMeter(starts)
+    meter = _DifferenceMeter(starts, grown, is_elsewhere)
     divergences: list[Divergence] = []
     differences: dict[int, ArrayDifference] = {}
-    partners = {id(old): new for old, new in pairs}
     compared: set[int] = set()
-    for state in before.states:
-        partner = partners.get(id(state), after.by_key.get(before.keys[id(state)]))
-        if partner is None:
-            continue
+    for state, partner in _both(before, after, pairs):
         is_same = state.bits is not None and state.bits == partner.bits
         if is_same or (state.leaves and partner.leaves):
             compared.add(id(state))
@@ -445,8 +520,16 @@ def _pairs(
 class _DifferenceMeter:
     """Measures differences, by how far arrays have come from the starts of the first run."""
 
-    def __init__(self, starts: Sequence[ObservedState]) -> None:
+    def __init__(
+        self,
+        starts: Sequence[ObservedState],
+        grown: Mapping[int, list[float]],
+        is_elsewhere: bool,
+    ) -> None:
         self._starts = starts
+        self._grown = grown
+        # Elsewhere, the parameters at the start are rounded as by one step.
+        self._rounded = int(is_elsewhere)
 
     def created(self, state: ObservedState) -> list[ObservedState]:
         """The starts from which a state may have come: the nearest ones."""
@@ -470,14 +553,15 @@ class _DifferenceMeter:
           is_first: whether nothing differed before.
         """
         start = next(iter(self.created(before)), before)
-        done = max((*map(abs, before.step), 0))
+        done = max((*map(abs, before.step), 0)) + self._rounded
         leaves = zip(before.optimizer.paths, before.leaves, after.leaves, strict=False)
         firsts = start.leaves or before.leaves
-        came = [_apart(*each)[1] for each in zip(firsts, before.leaves, strict=False)]
+        came = [apart(*each)[1] for each in zip(firsts, before.leaves, strict=False)]
         farthest = max(came, default=0.0)
-        for distance, (path, old, new) in zip(came, leaves, strict=False):
+        grown = self._grown.get(id(after), itertools.repeat(0.0))
+        for distance, size, (path, old, new) in zip(came, grown, leaves, strict=False):
             if old.digest != new.digest or old.dtype != new.dtype:
-                yield _difference(path, old, new, (distance, farthest), done)
+                yield _difference(path, old, new, (distance, farthest), done, grown=size)
         if (is_first or before.bits == after.bits) and before.moments and after.moments:
             yield from min(
                 (
@@ -512,7 +596,7 @@ class _DifferenceMeter:
 
 def _distance(first: ObservedState, second: ObservedState) -> float:
     pairs = zip(first.leaves, second.leaves, strict=False)
-    return math.sqrt(sum(_apart(*pair)[1] ** 2 for pair in pairs))
+    return math.sqrt(sum(apart(*pair)[1] ** 2 for pair in pairs))
 
 
 def _difference(
@@ -522,19 +606,23 @@ def _difference(
     came: tuple[float, float],
     done: int,
     is_moment: bool = False,
+    grown: float = 0.0,
 ) -> ArrayDifference:
-    largest, usual = _apart(old, new)
+    largest, usual = apart(old, new)
     distance, farthest = came
     # All gradients come from one pass. Where a leaf's gradient cancels out, as that of a bias of
     # keys, its roundings are those of numbers as large as in the other leaves.
     size = max(old.largest, new.largest, farthest)
-    allowed = Tolerance().at(done, distance, size, old.dtype)
+    usually, allowed = (
+        Tolerance().at(done, distance, size, old.dtype, each) for each in (0.0, grown)
+    )
     with np.errstate(divide="ignore"):
         excess = float(np.float64(largest) / allowed) if largest else 0.0
-    return ArrayDifference(path, old, usual, distance, allowed, excess, is_moment)
+    is_grown = usually < largest <= allowed
+    return ArrayDifference(path, old, usual, distance, allowed, excess, is_moment, is_grown)
 
 
-def _apart(first: Fingerprint, second: Fingerprint) -> tuple[float, float]:
+def apart(first: Fingerprint, second: Fingerprint) -> tuple[float, float]:
     """The largest difference of two arrays, and the usual one: the same, of small arrays."""
     if first.numbers.shape != second.numbers.shape:
         return math.inf, math.inf
@@ -549,4 +637,4 @@ def _apart(first: Fingerprint, second: Fingerprint) -> tuple[float, float]:
 
 
 def _size(array: Fingerprint) -> float:
-    return _apart(array, array._replace(numbers=np.zeros_like(array.numbers)))[1]
+    return apart(array, array._replace(numbers=np.zeros_like(array.numbers)))[1]

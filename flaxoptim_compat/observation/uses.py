@@ -17,13 +17,12 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any, Literal
 
 import jax
 import numpy as np
 
-from flaxoptim_compat.observation import starting
 from flaxoptim_compat.observation.places import (
     ARRAY,
     OBJECT,
@@ -175,14 +174,13 @@ def _kinds(target: Any) -> Iterator[str]:
         yield OBJECT
 
 
-def attach(module: ModuleType) -> None:
+def attach(folder: str) -> None:
     """Record from now on how this process uses optimizers and definitions.
 
     Args:
-      module: the module of ``OptimizerDef``, which has just been imported.
+      folder: the folder of the file of this process.
     """
-    del module
-    recorder = UseRecorder(Path(os.environ[starting.USES]))
+    recorder = UseRecorder(Path(folder))
     get = object.__getattribute__
     init, create = OptimizerDef.__init__, OptimizerDef.create
 

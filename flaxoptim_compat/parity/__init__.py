@@ -10,28 +10,26 @@ if TYPE_CHECKING:
     from typing import Any
 
     from flaxoptim_compat.parity import trial as trial
+    from flaxoptim_compat.parity.assertions import (
+        assert_same_trajectory as assert_same_trajectory,
+    )
     from flaxoptim_compat.parity.comparison import compare as compare
     from flaxoptim_compat.parity.errors import ParityError as ParityError
     from flaxoptim_compat.parity.findings import Cause as Cause
     from flaxoptim_compat.parity.findings import Parting as Parting
     from flaxoptim_compat.parity.findings import Track as Track
-    from flaxoptim_compat.parity.recordings.recording import Recording as Recording
     from flaxoptim_compat.parity.report import Report as Report
     from flaxoptim_compat.parity.survey import matrix as matrix
-    from flaxoptim_compat.parity.testing.assertions import (
-        assert_same_trajectory as assert_same_trajectory,
-    )
     from flaxoptim_compat.parity.tolerance import Tolerance as Tolerance
 
 _HOMES = {
     "Cause": "findings",
     "ParityError": "errors",
     "Parting": "findings",
-    "Recording": "recordings.recording",
     "Report": "report",
     "Tolerance": "tolerance",
     "Track": "findings",
-    "assert_same_trajectory": "testing.assertions",
+    "assert_same_trajectory": "assertions",
     "compare": "comparison",
     "matrix": "survey",
     "trial": "trial",

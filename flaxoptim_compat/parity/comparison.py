@@ -14,10 +14,9 @@ from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.causes import Context, find, fitting
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Parting, Track
-from flaxoptim_compat.parity.gradients import Gradients, gradients
+from flaxoptim_compat.parity.gradients import gradients
 from flaxoptim_compat.parity.lockstep import Lockstep, Progress
 from flaxoptim_compat.parity.overrides import overrides as read_overrides
-from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.sides import Side, one_ulp_off, side
 from flaxoptim_compat.parity.tolerance import Series, Tolerance
@@ -42,14 +41,14 @@ def compare(
 
     Args:
       a: the first side: a definition of flax.optim, an Optimizer, an optax transformation, a
-        TrainState, a pair of functions ``init(params) -> state`` and
-        ``step(params, state, grads, **overrides) -> (params, state)``, or a Recording. All of them
-        are run under ``jax.jit``.
+        TrainState, or a pair of functions ``init(params) -> state`` and
+        ``step(params, state, grads, **overrides) -> (params, state)``. All of them are run under
+        ``jax.jit``.
       b: the second side.
       params: the parameters to start from; None if a side brings its own.
       grads: a function ``(params, step)`` that jax can trace, which is done once; a list with the
-        gradients of each step; a Recording, or its path. None if a side is a Recording.
-      steps: how many steps to do; all of a list or Recording if None.
+        gradients of each step.
+      steps: how many steps to do; all of a list if None.
       overrides: hyper-parameters of each step by name, as ``apply_gradient(grads, name=value)``
         takes them: a number, an array with one for each step, or a function of the step. They are
         given to sides of flax.optim, to optax states that have them injected, and to functions that
@@ -66,24 +65,17 @@ def compare(
     """
     sides = side(a), side(b)
     if grads is None:
-        grads = next((each.recording for each in sides if each.recording is not None), None)
-    if grads is None:
         raise ParityError("grads is missing: give a function (params, step), or a list.")
     source = gradients(grads, loop)
-    count = _count(steps, source, sides)
+    count = _count(steps, source.count)
     values: Mapping[str, Any] = overrides or {}
-    if overrides is None and source.recording is not None:
-        values = {name: each[:count] for name, each in source.recording.overrides.items()}
     step_overrides = read_overrides(values, count)
     start = _start(params, sides)
     allowed = Tolerance.of(tolerance)
     run = Lockstep(sides, start, source, step_overrides, count)
-    for recording in dict.fromkeys(_recordings(source, sides)):
-        run.notes.append(f"{recording.path} is a recording of {recording.origin}.")
     report = _report(run, allowed, names, progress)
-    computed = next((each for each in sides if each.recording is None), None)
-    if report.first_parting is not None and computed is not None and not allowed.exact:
-        control = Lockstep((computed, one_ulp_off(computed)), start, source, step_overrides, count)
+    if report.first_parting is not None and not allowed.exact:
+        control = Lockstep((sides[0], one_ulp_off(sides[0])), start, source, step_overrides, count)
         report = _less_what_grew(report, run, control.tracks())
     if report.first_parting is None:
         return report
@@ -157,20 +149,13 @@ def _less_what_grew(report: Report, run: Lockstep, control: Sequence[Track]) -> 
     return dataclasses.replace(report, tracks=tracks, first_parting=parting, notes=notes)
 
 
-def _recordings(source: Gradients, sides: tuple[Side, Side]) -> list[Recording]:
-    every = [source.recording, *(each.recording for each in sides)]
-    return [each for each in every if each is not None]
-
-
-def _count(steps: int | None, source: Gradients, sides: tuple[Side, Side]) -> int:
-    known = [each.steps for each in _recordings(source, sides)]
-    known += [] if source.count is None else [source.count]
+def _count(steps: int | None, known: int | None) -> int:
     if steps is None:
-        if not known:
+        if known is None:
             raise ParityError("steps is missing: say how many, as grads is a function.")
-        return min(known)
-    if steps < 0 or steps > min(known, default=steps):
-        problem = f"there are gradients for {min(known)}" if known else "give a number from 0 up"
+        return known
+    if steps < 0 or (known is not None and steps > known):
+        problem = "give a number from 0 up" if known is None else f"there are gradients for {known}"
         raise ParityError(f"steps={steps}: {problem}.")
     return steps
 
@@ -184,8 +169,8 @@ def _start(params: Any, sides: tuple[Side, Side]) -> Any:
     if all(_shapes(params) == _shapes(each) for each in own):
         return params
     raise ParityError(
-        "A side that is an Optimizer, a TrainState or a Recording starts from its own parameters,"
-        " and those given are not like them; leave out params, and the other side starts from them"
+        "A side that is an Optimizer or a TrainState starts from its own parameters, and those"
+        " given are not like them; leave out params, and the other side starts from them"
         " too."
     )
 

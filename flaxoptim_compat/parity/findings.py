@@ -29,6 +29,9 @@ class Track:
       largest: the largest absolute value that a finite element of either side has had so far.
       grown: the error of one side against itself, with all parameters and gradients one unit in the
         last place off; None if that was not tried.
+      at: how many steps had been done at each entry; None if entry 1 is after the first, and so on.
+      rounded: how many roundings came before the first step, as in parameters that were made on
+        different machines.
     """
 
     leaf: str
@@ -40,10 +43,22 @@ class Track:
     distance: Series
     largest: Series
     grown: Series | None = None
+    at: Series | None = None
+    rounded: int = 0
+
+    @property
+    def steps(self) -> Series:
+        """How many steps had been done at each entry."""
+        return np.arange(len(self.error), dtype=np.float64) if self.at is None else self.at
+
+    def entry_of(self, step: int) -> int:
+        """The entry after so many steps."""
+        return int(np.searchsorted(self.steps, step))
 
     def allowed(self, tolerance: Tolerance) -> Series:
         """The largest error that passes, at each step."""
-        return tolerance.allowed(self.distance, self.largest, self.dtype, self.grown)
+        done = self.steps + self.rounded
+        return tolerance.allowed(self.distance, self.largest, self.dtype, self.grown, done)
 
     @property
     def relative(self) -> Series:
@@ -81,7 +96,7 @@ class Parting:
       leaf: the path of the parameter.
       quantity: ``parameter``, or the name of a moment.
       index: the index of the element that differs most.
-      values: the element in the first run and in the second.
+      values: the element in the first run and in the second; empty if it is not known.
       ulps: how many floating-point numbers lie between the two values, plus one.
       not_finite: which side has NaN or infinity there: ``first``, ``second``, ``both`` (not the
         same), or None where both numbers are finite.
@@ -91,7 +106,7 @@ class Parting:
     leaf: str
     quantity: str
     index: tuple[int, ...]
-    values: tuple[Any, Any]
+    values: tuple[Any, ...]
     ulps: float
     not_finite: str | None = None
 
@@ -117,14 +132,14 @@ class Findings:
 
     Args:
       names: the names of the two sides.
-      steps: how many steps were done.
+      steps: how many steps were done; the last of them, if not all were compared.
       tracks: the parameters, and the moments that both sides keep.
       tolerance: the tolerance of the comparison.
       first_difference: where the runs first are not the same numbers; None if they always are.
       first_parting: where they first are further apart than allowed; None if they never are.
       causes: the known mistakes that together explain the parting; empty if none do.
       loop: ``open`` where both sides were given the same gradients, ``closed`` where each side's
-        gradients were taken at its own parameters.
+        gradients were taken at its own parameters, ``recorded`` where these are runs of programs.
       notes: sentences for the reader, such as on moments that only one side has.
       versions: the versions of jax and other packages, and the device.
     """
@@ -144,6 +159,11 @@ class Findings:
     def equal(self) -> bool:
         """True if the runs are never further apart than allowed."""
         return self.first_parting is None
+
+    @property
+    def compared(self) -> int:
+        """How many steps were compared."""
+        return max((len(track.error) for track in self.tracks), default=1) - 1
 
     @property
     def identical(self) -> bool:

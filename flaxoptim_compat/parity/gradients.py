@@ -1,8 +1,7 @@
-"""The gradients of a comparison: a function, a list of trees, or a recorded run."""
+"""The gradients of a comparison: a function, or a list of trees."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,6 @@ import numpy as np
 
 from flaxoptim_compat.bridge.trees import gradient_leaves
 from flaxoptim_compat.parity.errors import ParityError
-from flaxoptim_compat.parity.recordings.recording import Recording
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +22,12 @@ class Gradients:
       function: ``(params, step) -> gradients``; None if they are known before.
       known: ``step -> the gradients``, if they are known before.
       count: the number of steps whose gradients are known; None for a function.
-      recording: the recording that they come from, if any.
     """
 
     loop: str
     function: Callable[[Any, Any], Any] | None = None
     known: Callable[[int], Any] | None = None
     count: int | None = None
-    recording: Recording | None = None
 
     def inputs_of(self, step: int, params: Any) -> dict[str, Any]:
         """The inputs of a step, on top of the parameters."""
@@ -72,8 +68,6 @@ def gradients(grads: Any, loop: str | None) -> Gradients:
     """
     if loop not in (None, "open", "closed"):
         raise ParityError(f"loop={loop!r}: give 'open' or 'closed', or leave it out.")
-    if isinstance(grads, str | os.PathLike):
-        grads = Recording.open(os.fspath(grads))
     if callable(grads):
         return Gradients(loop or "closed", function=grads)
     if loop == "closed":
@@ -81,11 +75,9 @@ def gradients(grads: Any, loop: str | None) -> Gradients:
             "loop='closed' takes each side's gradients at its own parameters, which needs a"
             " function (params, step) as grads, not gradients that are there already."
         )
-    if isinstance(grads, Recording):
-        return Gradients("open", known=grads.gradients, count=grads.steps, recording=grads)
-    if isinstance(grads, Sequence):
+    if isinstance(grads, Sequence) and not isinstance(grads, str):
         return Gradients("open", known=grads.__getitem__, count=len(grads))
     raise ParityError(
-        f"grads is of type {type(grads).__name__}; give a function (params, step), a list with the"
-        " gradients of each step, or a recording and its path."
+        f"grads is of type {type(grads).__name__}; give a function (params, step), or a list with"
+        " the gradients of each step."
     )

@@ -65,26 +65,6 @@ def moments_in(state: Any, params: Any) -> dict[str, Moment]:
     return moments
 
 
-def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
-    """Moments by the names of optax, from moments by the names of flax.optim.
-
-    Args:
-      columns: an array, or None, for each parameter. A dot is before the field of a state within a
-        state, as WeightNorm has them.
-    """
-    moments: dict[str, Moment] = {}
-    count = len(next(iter(columns.values()), []))
-    for row in range(count):
-        kept = [name.rpartition(".") for name in columns if columns[name][row] is not None]
-        for outer, dot, own in kept:
-            siblings = frozenset(field for prefix, _, field in kept if prefix == outer)
-            name = Name(_optax_names().get(siblings, {}).get(own, _own(own).optax), own)
-            name = name.of(_FACTORS.get(outer, outer)) if outer else name
-            moment = moments.setdefault(name.optax, Moment(name.own, [None] * count))
-            moment.arrays[row] = columns[f"{outer}{dot}{own}"][row]
-    return moments
-
-
 def _add(moments: dict[str, Moment], name: str, moment: Moment, count: int) -> None:
     """Add a moment: parts of a masked chain are joined, a second moment gets a name of its own."""
     for number in range(1, len(moments) + 2):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,7 @@ from flaxoptim_compat.checkpoint_files import (
 from flaxoptim_compat.legacy.named_code import NamedCode
 from flaxoptim_compat.legacy.named_objects import named, shortened
 from flaxoptim_compat.parity.errors import ParityError
-from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.sides import side
-
-# The entry that only a recording has among npz files.
-_DESCRIPTION = "description/json.uint8.npy"
 
 
 def named_side(text: str, code: NamedCode) -> Any:
@@ -49,7 +44,7 @@ def named_parameters(text: str, code: NamedCode) -> Any:
     """The parameters that a text names: an object, or those in a file.
 
     Args:
-      text: a file, which is a recording or a checkpoint, or what ``named`` takes.
+      text: a checkpoint, or what ``named`` takes.
       code: runs the user's code.
 
     Raises:
@@ -60,21 +55,10 @@ def named_parameters(text: str, code: NamedCode) -> Any:
     path = Path(os.path.expanduser(text))
     if not os.path.exists(path):
         return named(text, code)
-    if _is_recording(path):
-        with Recording.open(path) as recording:
-            return recording.params
     try:
         return _parameters_in(path)
     except CheckpointError as error:
         raise ParityError(str(error)) from error
-
-
-def _is_recording(path: Path) -> bool:
-    # To open a pipe would wait for its writer.
-    if not path.is_file() or not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return _DESCRIPTION in archive.namelist()
 
 
 def _parameters_in(path: Path) -> Any:

@@ -16,13 +16,12 @@ from flax.training.train_state import TrainState
 from flaxoptim_compat.bridge import injected
 from flaxoptim_compat.parity.counterparts import is_definition, is_optimizer
 from flaxoptim_compat.parity.errors import ParityError
-from flaxoptim_compat.parity.moments import Moment, moments_in, renamed
-from flaxoptim_compat.parity.recordings.recording import Recording
+from flaxoptim_compat.parity.moments import Moment, moments_in
 from flaxoptim_compat.printable import shortened
 
 _KINDS = (
     "a definition such as optim.Adam(0.001), an Optimizer, an optax transformation, a TrainState,"
-    " a pair of functions (init, step), or a Recording"
+    " or a pair of functions (init, step)"
 )
 
 
@@ -33,24 +32,22 @@ class Side:
     Args:
       name: the name of the side in a report.
       start: ``params -> carry``, before the first step.
-      step: ``(carry, grads, overrides, recorded) -> carry``.
+      step: ``(carry, grads, overrides) -> carry``.
       params: the parameters that the side brings itself; None if it takes any.
       params_of: ``carry -> params``.
       with_params: ``(carry, params) -> carry``, with other parameters.
       moments: ``carry -> moments``, by the names that optax gives them.
       overridable: ``(carry, overrides) -> names``: the overrides that the side can take.
-      recording: the recording whose steps the side repeats, if any.
     """
 
     name: str
     start: Callable[[Any], Any]
-    step: Callable[[Any, Any, Mapping[str, Any], Any], Any]
+    step: Callable[[Any, Any, Mapping[str, Any]], Any]
     params: Any = None
     params_of: Callable[[Any], Any] = itemgetter(0)
     with_params: Callable[[Any, Any], Any] = lambda carry, params: (params, carry[1])
     moments: Callable[[Any], dict[str, Moment]] = lambda carry: moments_in(carry[1], carry[0])
     overridable: Callable[[Any, Mapping[str, Any]], set[str]] = lambda _, overrides: set(overrides)
-    recording: Recording | None = None
 
 
 def side(subject: Any) -> Side:
@@ -59,8 +56,6 @@ def side(subject: Any) -> Side:
     Raises:
       ParityError: the subject is nothing that can be compared.
     """
-    if isinstance(subject, Recording):
-        return _recorded(subject)
     if isinstance(subject, TrainState):
         return _train_state(subject)
     if is_optimizer(subject):
@@ -80,15 +75,16 @@ def one_ulp_off(original: Side) -> Side:
 
     def start(params: Any) -> Any:
         carry = original.start(params)
-        return original.with_params(carry, jax.tree.map(_next, original.params_of(carry)))
+        return original.with_params(carry, jax.tree.map(next_larger, original.params_of(carry)))
 
-    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
-        return original.step(carry, jax.tree.map(_next, grads), overrides, recorded)
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any]) -> Any:
+        return original.step(carry, jax.tree.map(next_larger, grads), overrides)
 
     return replace(original, start=start, step=step)
 
 
-def _next(leaf: Any) -> Any:
+def next_larger(leaf: Any) -> Any:
+    """The next larger numbers of an array; the same ones if they are no fractions."""
     array = jnp.asarray(leaf)
     if not jnp.issubdtype(array.dtype, jnp.floating):
         return array
@@ -105,7 +101,7 @@ def _of_flax(definition: Any, optimizer: Any = None) -> Side:
     return Side(
         name=f"{module}'s {kind}{', an Optimizer' if continues else ''}",
         start=(lambda _: optimizer) if continues else definition.create,
-        step=lambda carry, grads, overrides, _: carry.apply_gradient(grads, **overrides),
+        step=lambda carry, grads, overrides: carry.apply_gradient(grads, **overrides),
         params=optimizer.target if continues else None,
         params_of=lambda carry: carry.target,
         with_params=lambda carry, params: carry.replace(target=params),
@@ -114,7 +110,7 @@ def _of_flax(definition: Any, optimizer: Any = None) -> Side:
 
 
 def _train_state(state: TrainState) -> Side:
-    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], _: Any) -> Any:
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any]) -> Any:
         set_state = injected.with_values(carry.opt_state, overrides)
         return carry.replace(opt_state=set_state).apply_gradients(grads=grads)
 
@@ -131,7 +127,7 @@ def _train_state(state: TrainState) -> Side:
 
 
 def _transformation(tx: Any) -> Side:
-    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], _: Any) -> Any:
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any]) -> Any:
         params, opt_state = carry
         opt_state = injected.with_values(opt_state, overrides)
         updates, opt_state = tx.update(grads, opt_state, params)
@@ -150,7 +146,7 @@ def _injected(opt_state: Any, overrides: Mapping[str, Any]) -> set[str]:
 
 
 def _pair(init: Any, step_of_user: Any) -> Side:
-    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], _: Any) -> Any:
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any]) -> Any:
         result = step_of_user(*carry, grads, **overrides)
         if not isinstance(result, tuple) or len(result) != 2:
             raise ParityError(
@@ -173,15 +169,3 @@ def _keywords_of(function: Any, overrides: Mapping[str, Any]) -> set[str]:
     named = [each for each in parameters[3:] if each.kind is each.POSITIONAL_OR_KEYWORD]
     named += [each for each in parameters if each.kind is each.KEYWORD_ONLY]
     return {each.name for each in named} & set(overrides)
-
-
-def _recorded(recording: Recording) -> Side:
-    """A side whose steps were done before: its carry is read from a file, not computed."""
-    return Side(
-        name=f"the recording {recording.path}",
-        start=lambda params: (params, recording.start_moments),
-        step=lambda carry, grads, overrides, recorded: recorded,
-        params=recording.params,
-        moments=lambda carry: renamed(carry[1]),
-        recording=recording,
-    )

@@ -33,12 +33,7 @@ class Stepper:
     def inputs_of(self, step: int) -> dict[str, Any]:
         """The inputs of a step besides its gradients, as arrays."""
         changing = self._overrides.changing
-        inputs: dict[str, Any] = {"overrides": {name: changing[name][step] for name in changing}}
-        recording = self.side.recording
-        if recording is not None:
-            # The carry after the step.
-            inputs["recorded"] = recording.params_after(step), recording.moments_after(step)
-        return inputs
+        return {"overrides": {name: changing[name][step] for name in changing}}
 
     def overrides_of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The overrides that the side takes at a step.
@@ -51,4 +46,4 @@ class Stepper:
 
     def step(self, carry: Any, grads: Any, inputs: Mapping[str, Any]) -> Any:
         """The carry after a step, which jax can trace."""
-        return self.side.step(carry, grads, self.overrides_of(inputs), inputs.get("recorded"))
+        return self.side.step(carry, grads, self.overrides_of(inputs))

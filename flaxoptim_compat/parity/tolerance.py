@@ -68,7 +68,7 @@ class Tolerance:
         largest: Series,
         dtype: np.dtype[Any],
         grown: Series | None = None,
-        first: int = 0,
+        steps: Series | None = None,
     ) -> Series:
         """The largest error that passes at each step of an array.
 
@@ -77,19 +77,21 @@ class Tolerance:
           largest: the largest value so far.
           dtype: the dtype of the array.
           grown: the size to which errors of one unit in the last place have grown.
-          first: how many steps had been done at the first entry of the series.
+          steps: how many steps had been done at each entry of the series; None for 0, 1 and so on.
         """
         if not _is_inexact(dtype):
             return np.zeros_like(distance)
         relative = self.relative
         if relative is None:
             relative = _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
-        steps = np.arange(first, first + len(distance), dtype=np.float64)
-        roundings = self.roundings * np.sqrt(steps)
+        done = np.arange(len(distance)) if steps is None else steps
+        roundings = self.roundings * np.sqrt(done)
         allowed = np.fmax(relative * distance, roundings * ulp_of(largest, dtype))
         return allowed if grown is None else np.fmax(allowed, roundings * grown)
 
-    def at(self, step: int, distance: float, largest: float, dtype: str) -> float:
+    def at(
+        self, step: int, distance: float, largest: float, dtype: str, grown: float = 0.0
+    ) -> float:
         """The largest error that passes at one step.
 
         Args:
@@ -97,9 +99,10 @@ class Tolerance:
           distance: as for ``allowed``.
           largest: as for ``allowed``.
           dtype: the name of the dtype of the array.
+          grown: as for ``allowed``.
         """
-        distances, values = np.asarray([[distance], [largest]], np.float64)
-        return float(self.allowed(distances, values, np.dtype(dtype), first=step)[0])
+        series = np.asarray([[distance], [largest], [grown], [step]], np.float64)
+        return float(self.allowed(series[0], series[1], np.dtype(dtype), *series[2:])[0])
 
 
 def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:

@@ -85,7 +85,7 @@ def test_a_trajectory_that_parts(rewrite: Rewrite) -> None:
     assert (
         "The numbers differ.\n"
         f"  train.py:{line + 1}  optimizer = optim.Momentum(learning_rate=RATE, beta=0.9)"
-        ".create(params)\nStep 1: ['w'] (float32, 3 × 2) differs by "
+        ".create(params)\nStep 1: w (float32, 3 × 2) differs by "
     ) in done.errors
     assert "\nChanged lines that may be the cause:\n  train.py:" in done.errors
     assert "apply_gradients(" in done.errors.partition("Changed lines")[2]
@@ -100,7 +100,7 @@ def test_a_program_without_a_seed(rewrite: Rewrite) -> None:
         "--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=unseeded
     )
     assert (done.status, read("train.py")) == (2, unseeded)
-    text = "Two runs of the old program differ too, first in ['w'] of step 0: fix the seed of"
+    text = "Two runs of the old program differ too, first in w of step 0: fix the seed of"
     assert f"{text} the program, then verify again." in said(done.errors)
 
 

@@ -18,8 +18,8 @@ from flaxoptim_compat.observation.copies import Copies
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.places import Uses
 from flaxoptim_compat.observation.proof import NotProven, Proof, Terms
-from flaxoptim_compat.observation.recorder import recording
 from tests.observation.wrong_rewrites import PROGRAMS
+from tests.support.observed import recording
 
 
 class InProcess:

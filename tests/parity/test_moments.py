@@ -11,7 +11,7 @@ import optax
 import pytest
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.parity.moments import moments_in, renamed
+from flaxoptim_compat.parity.moments import moments_in
 from tests.support import cases
 
 # {class: {what flax.optim calls a moment: what optax does}}, as the classes of optax's states say.
@@ -61,13 +61,6 @@ def test_weight_norm_has_moments_of_both_factors() -> None:
         for one, other in zip(legacy[name].arrays, modern[name].arrays, strict=True):
             assert (one is None) == (other is None)
             assert one is None or np.array_equal(one, other)
-
-
-def test_names_of_recorded_moments() -> None:
-    arrays = [np.ones(2)]
-    assert set(renamed({"v": arrays, "mg": arrays})) == {"nu", "mu"}
-    assert set(renamed({"grad_ema": arrays, "grad_sq_ema": arrays})) == {"mu", "nu"}
-    assert renamed({"momentum": arrays})["trace"].own_name == "momentum"
 
 
 class Handmade(NamedTuple):

@@ -62,16 +62,3 @@ def test_files_without_parameters() -> None:
     }.items():
         with pytest.raises((NamingError, ParityError), match=said):
             parameters(file)
-
-
-def test_parameters_of_a_recording() -> None:
-    from flaxoptim_compat.parity.recordings import recorder
-
-    Path("record.py").write_text(
-        "import numpy as np\nfrom flaxoptim_compat import optim\n\ndef train():\n"
-        "    optimizer = optim.Momentum(0.1).create({'w': np.arange(3.0, dtype='float32')})\n"
-        "    yield optimizer, optimizer.target\n"
-        "    yield (optimizer.apply_gradient(optimizer.target),)\n"
-    )
-    assert recorder.main(["run.npz", "record.py:train", "--steps", "1"]) == 0
-    assert_same(parameters("run.npz"), {"w": np.arange(3.0, dtype=np.float32)})

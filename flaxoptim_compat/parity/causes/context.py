@@ -15,12 +15,10 @@ from flaxoptim_compat.parity.counterparts import (
     counterpart,
     is_definition,
     is_optimizer,
-    recorded_optimizer,
 )
 from flaxoptim_compat.parity.gradients import Gradients
 from flaxoptim_compat.parity.overrides import Overrides
 from flaxoptim_compat.parity.partings import parting_parameters
-from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
 
@@ -143,12 +141,9 @@ def legacy_side(subject: Any) -> Legacy | None:
     """A side as a definition or an Optimizer of this package; None if it is not of flax.optim.
 
     Args:
-      subject: any side. Sides of the genuine flax.optim are recognised by their names and fields; a
-        recording continues from its first state.
+      subject: any side. Sides of the genuine flax.optim are recognised by their names and fields.
     """
-    if isinstance(subject, Recording):
-        ours = recorded_optimizer(subject)
-    elif is_optimizer(subject) or is_definition(subject):
+    if is_optimizer(subject) or is_definition(subject):
         ours = counterpart(subject, optim)
     else:
         return None

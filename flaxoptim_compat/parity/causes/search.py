@@ -22,7 +22,6 @@ from flaxoptim_compat.parity.causes.mistakes.rate import off_by_a_step
 from flaxoptim_compat.parity.causes.race import LOOSER, fits
 from flaxoptim_compat.parity.causes.recipe import recipe_of
 from flaxoptim_compat.parity.findings import Cause
-from flaxoptim_compat.parity.recordings.recording import Recording
 
 _MOST_TRIALS = 400
 _MOST_CONFIRMED = 4
@@ -56,7 +55,7 @@ def explained(
     # A compiled run may or may not round a product of half precision. An optax transformation is a
     # tuple as well, but a named one.
     large = size_of(context.params) > LARGE
-    may_be_compiled = large or type(other) is tuple or isinstance(other, Recording)
+    may_be_compiled = large or type(other) is tuple
 
     def confirm(variant: Variant) -> bool:
         subject = subject_of(legacy, variant)

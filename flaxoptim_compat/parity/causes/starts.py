@@ -30,9 +30,7 @@ _PLANTED: dict[str, tuple[Callable[[Any], bool], str, str]] = {
 
 def from_starts(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
     """The cause, if one side does what the other does once it starts with the other's state."""
-    first, second = sides = side(subjects[0]), side(subjects[1])
-    if any(each.recording is not None for each in sides):
-        return ()
+    first, second = side(subjects[0]), side(subjects[1])
     for cause, planted in _planted(first, second, context):
         if context.confirms(planted, subjects[1]):
             return (cause,)
@@ -77,7 +75,7 @@ def _from(own: Side, start: Any) -> Any:
         del params
         taken = own.overridable(carry, overrides)
         values = {name: value for name, value in overrides.items() if name in taken}
-        after = own.step(carry, grads, values, None)
+        after = own.step(carry, grads, values)
         return own.params_of(after), after
 
     return (lambda params: start), step

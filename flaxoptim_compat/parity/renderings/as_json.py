@@ -27,7 +27,7 @@ def to_json(report: Findings) -> str:
     """The whole report.
 
     Each of ``arrays``, the worst one first, has the largest values over all steps in ``worst``, and
-    in ``series`` the values before the first step and after each: ``error``, ``allowed``,
+    in ``series`` the values after as many steps as in ``steps``: ``error``, ``allowed``,
     ``distance`` and ``largest``. The relative error is ``error / largest``, that of the distance
     ``error / distance``. The series are null where there is never an error, and in all arrays but
     the 1000 worst.
@@ -74,6 +74,7 @@ def _array(row: ArrayRow, report: Findings, with_series: bool) -> dict[str, Any]
 
 def _series(track: Track, report: Findings) -> dict[str, list[Any]]:
     return {
+        "steps": list(map(int, track.steps)),
         "error": _rounded(track.error),
         "allowed": _rounded(track.allowed(report.tolerance)),
         "distance": _rounded(track.distance),

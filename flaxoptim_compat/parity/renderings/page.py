@@ -94,7 +94,7 @@ def _verdict(report: Findings) -> str:
     if shown is not None:
         where = _escaped(element(shown, report))
         head = f"<thead><tr><td></td><td></td><th>{where}</th></tr></thead>"
-        marked = _marked(*map(value_text, shown.values))
+        marked = _marked(*map(value_text, shown.values or ("", "")))
         values = [f'<td class="value">{value}</td>' for value in marked]
     body = "".join(
         f'<tr><th scope="row">{side}</th><td><code>{_escaped(name)}</code></td>{value}</tr>'
@@ -225,9 +225,9 @@ def _about(report: Findings) -> list[str]:
     lines = [*report.notes, loop_text(report)]
     if len(report.tracks) > CURVES:
         lines.append(f"Only the {CURVES} worst arrays have curves.")
-    if report.steps + 1 > POINTS:
+    if report.compared + 1 > POINTS:
         lines.append(
-            f"A curve has {POINTS} points for {report.steps + 1:,} steps: each is the largest"
+            f"A curve has {POINTS} points for {report.compared + 1:,} steps: each is the largest"
             " error of some steps, beside the smallest that is allowed in them."
         )
     return [*lines, versions_text(report.versions)] if report.versions else lines

@@ -70,12 +70,14 @@ class Curve(NamedTuple):
       name: its name in the legend.
       row: the row of the array in the table; None for the allowed error.
       values: the largest error of each part, or the smallest that is allowed there.
+      steps: the middle of each part.
     """
 
     kind: str
     name: str
     row: int | None
     values: Series
+    steps: Series
 
 
 def require_matplotlib() -> None:
@@ -98,20 +100,20 @@ def curves(ranked: Sequence[ArrayRow], report: Findings, metric: str) -> list[Cu
     differing = [index for index, row in enumerate(ranked) if not row.identical]
     first = report.track_of(report.first_parting)
     order = sorted(differing, key=lambda index: ranked[index].track is not first)[:CURVES]
-    starts = _thinned(report.steps)
     drawn = []
     for place, index in enumerate(order):
         row = ranked[index]
         name = f"{one_line(leaf_name(row.track.leaf))}, {one_line(quantity_name(row.track))}"
         kind = f"c{place}" if place < _NAMED else "part" if row.parts else "fine"
+        starts, steps = _thinned(row.track.steps)
         error = np.maximum.reduceat(getattr(row.track, metric), starts)
-        drawn.append(Curve(kind, name, index, error))
+        drawn.append(Curve(kind, name, index, error, steps))
         if not place:
             # The allowed error, in the measure of the error itself.
             passing = dataclasses.replace(row.track, error=row.track.allowed(report.tolerance))
             least = np.minimum.reduceat(getattr(passing, metric), starts)
             name = f"allowed for {shortened(one_line(leaf_name(row.track.leaf)), 30)}"
-            drawn.append(Curve("allowed", name, None, least))
+            drawn.append(Curve("allowed", name, None, least, steps))
     return drawn
 
 
@@ -164,7 +166,7 @@ def figure(drawn: Sequence[Curve], report: Findings, metric: str) -> Figure:
             gid="parting",
         )
     for place, curve in enumerate(drawn):
-        across, up = _points(curve.values, report.steps, low - gap, high + gap)
+        across, up = _points(curve, low - gap, high + gap)
         gone = np.isnan([np.nan, *up, np.nan])
         axes.plot(
             across,
@@ -236,21 +238,21 @@ def to_svg(report: Findings) -> bytes:
     return written("svg", lambda: _poster(report))
 
 
-def _points(values: Series, steps: int, zero: float, strange: float) -> tuple[Series, Series]:
+def _points(curve: Curve, zero: float, strange: float) -> tuple[Series, Series]:
     """The points of a curve; NaN where no line runs, as from a number to zero."""
-    starts = _thinned(steps)
-    across = (starts + np.append(starts[1:] - 1, steps)) / 2
+    values = curve.values
     lanes = np.where(np.isfinite(values), values > 0, -1)
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.select([lanes == -1, lanes == 0], [strange, zero], np.log10(values))
     breaks = np.flatnonzero(np.diff(lanes)) + 1
-    return np.insert(across, breaks, np.nan), np.insert(up, breaks, np.nan)
+    return np.insert(curve.steps, breaks, np.nan), np.insert(up, breaks, np.nan)
 
 
-def _thinned(steps: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The first step of each part, where steps are divided into no more parts than points."""
-    count = min(steps + 1, POINTS)
-    return np.arange(count, dtype=np.int64) * (steps + 1) // count
+def _thinned(steps: Series) -> tuple[np.ndarray[Any, np.dtype[np.int64]], Series]:
+    """The first entry of each part, and its middle, in no more parts than points."""
+    count = min(len(steps), POINTS)
+    starts = np.arange(count, dtype=np.int64) * len(steps) // count
+    return starts, (steps[starts] + steps[np.append(starts[1:], len(steps)) - 1]) / 2
 
 
 def _power(exponent: int) -> str:

@@ -68,23 +68,23 @@ def _row(track: Track, report: Findings) -> ArrayRow:
         {name: float(getattr(track, name).max()) for name in METRICS},
         not_finite,
         step,
-        _first(track.differing),
+        _first(track, track.differing),
         # An error that is NaN is not allowed either.
-        _first(~(track.error <= track.allowed(report.tolerance))),
+        _first(track, ~(track.error <= track.allowed(report.tolerance))),
     )
 
 
-def _first(steps: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int | None:
-    return int(np.argmax(steps)) if steps.any() else None
+def _first(track: Track, entries: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int | None:
+    return int(track.steps[np.argmax(entries)]) if entries.any() else None
 
 
 def _not_finite(track: Track, report: Findings) -> tuple[str | None, int | None]:
     """The kind of number that is not finite, on which side if known, and from which step on."""
-    step = _first(~np.isfinite(track.error))
+    step = _first(track, ~np.isfinite(track.error))
     if step is None:
         return None, None
     # The difference of two infinities may be infinite, but with NaN on both sides there is none.
-    nan = np.isnan(track.error[step])
+    nan = np.isnan(track.error[track.entry_of(step)])
     for parting in (report.first_parting, report.first_difference):
         if parting is None or parting.not_finite is None:
             continue

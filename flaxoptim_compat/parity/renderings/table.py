@@ -53,7 +53,8 @@ def _sides(report: Findings) -> str:
     shown = report.first_parting or report.first_difference
     names = [shortened(one_line(name), _LONGEST_NAME) for name in report.names]
     width = max(map(len, names))
-    values = ["", ""] if shown is None else list(map(value_text, shown.values))
+    values = list(map(value_text, shown.values)) if shown is not None else []
+    values = values or ["", ""]
     lines = [
         f"  {side:6}  {name:{width}}  {value}".rstrip()
         for side, name, value in zip(("first", "second"), names, values, strict=True)

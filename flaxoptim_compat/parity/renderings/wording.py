@@ -23,6 +23,7 @@ UNKNOWN_CAUSE = "No known cause explains the difference."
 _LOOPS = {
     "open": "Both sides were given the same gradients.",
     "closed": "Each side's gradients were taken at its own parameters.",
+    "recorded": "Each side is a run of a program, with its own gradients.",
 }
 
 
@@ -55,6 +56,8 @@ def details(report: Findings) -> str:
 def _at_each(report: Findings) -> str:
     if not report.steps:
         return "before the first step, and no step was done"
+    if report.compared < report.steps:
+        return f"at each of {report.compared} steps that were compared, of {report.steps}"
     return "after 1 step" if report.steps == 1 else f"at each of {report.steps} steps"
 
 
@@ -94,6 +97,8 @@ def _apart(parting: Parting) -> str:
         return f"the {parting.not_finite} side alone is not finite"
     if not np.isfinite(parting.ulps):
         return "two elements are not the same"
+    if not parting.values:
+        return f"elements are usually about {count(parting.ulps)} units in the last place apart"
     if not parting.ulps:
         # The two sides have different dtypes, and ulps are those of the coarser one.
         return "two elements are less than a unit in the last place apart"
@@ -105,8 +110,8 @@ def _allowed_there(parting: Parting, report: Findings) -> str:
     track = report.track_of(parting)
     if track is None or parting.not_finite is not None:
         return ""
-    most = track.allowed(report.tolerance)[parting.step]
-    error = track.error[parting.step]
+    entry = track.entry_of(parting.step)
+    most, error = track.allowed(report.tolerance)[entry], track.error[entry]
     if not most:
         return ", and no difference is allowed"
     return f", with an error of {number(error)} where {number(most)} is allowed"

@@ -31,7 +31,6 @@ PROGRAMS = sorted(
         "large_programs",
         "legacy_programs",
         "new_optimizer",
-        "recorded_programs",
         "wild_programs",
     )
     for path in (DATA / folder).iterdir()

@@ -57,6 +57,7 @@ def test_an_array() -> None:
         "first_difference": 2,
         "first_parting": 2,
         "series": {
+            "steps": [0, 1, 2, 3],
             "error": [0.0, 0.0, 0.25, 0.5],
             "allowed": [float(f"{8 * t**0.5 * 2**-23:.6g}") for t in range(4)],
             "distance": [0.0, 0.01, 0.02, 0.03],

@@ -7,7 +7,6 @@ from typing import Any
 
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.parity.comparison import compare
-from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.sides import side
 from flaxoptim_compat.parity.tolerance import Tolerance
@@ -30,9 +29,8 @@ def assert_same_trajectory(
       a: the first side; see ``compare``.
       b: the second side.
       params: where to start; those that a side brings, or ``trial.parameters()``, if None.
-      grads: a function ``(params, step)``, a list, or a recording; the one that is a side, or
-        ``trial.gradients``, if None.
-      steps: how many steps to do; of a list or recording, at most all that it has.
+      grads: a function ``(params, step)``, or a list; ``trial.gradients`` if None.
+      steps: how many steps to do; of a list, at most all that it has.
       overrides: see ``compare``.
       tolerance: how far apart the two sides may be; 0 demands every bit.
       loop: see ``compare``.
@@ -45,13 +43,12 @@ def assert_same_trajectory(
       ParityError: the two sides cannot be compared.
     """
     __tracebackhide__ = True
-    recorded = any(isinstance(each, Recording) for each in (a, b))
     report = compare(
         a,
         b,
         starting_parameters(params, a, b),
-        trial.gradients if grads is None and not recorded else grads,
-        _within(steps, grads, a, b),
+        trial.gradients if grads is None else grads,
+        steps if steps is None or callable(grads or 0) or grads is None else min(steps, len(grads)),
         overrides=overrides,
         tolerance=tolerance,
         loop=loop,
@@ -72,10 +69,3 @@ def assert_equal(report: Report, advice: str = "") -> None:
     __tracebackhide__ = True
     if not report.equal:
         raise AssertionError(f"{report}\n\n{advice}".rstrip())
-
-
-def _within(steps: int | None, *sources: Any) -> int | None:
-    """The number of steps, but not more than the sources have."""
-    known = [each.steps for each in sources if isinstance(each, Recording)]
-    known += [len(each) for each in sources[:1] if isinstance(each, list | tuple)]
-    return steps if steps is None else min([steps, *known])

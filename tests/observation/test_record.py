@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import jax_utils
+from flax import jax_utils, nnx
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.observation import recorder, records
-from flaxoptim_compat.observation.recorder import recording
+from flaxoptim_compat.observation import record, records
+from tests.support.observed import recording
 
 PARAMS = {"w": jnp.arange(6.0).reshape(2, 3), "b": jnp.ones(3)}
 
@@ -42,7 +42,7 @@ def test_each_state_is_noted_once(tmp_path: Path) -> None:
     assert [state.step for state in found] == [(0,), (1,), (2,), (3,)]
     assert [state.is_created for state in found] == [True, False, False, False]
     assert {state.what for state in found} == {"Adam"}
-    assert found[0].optimizer.paths == ("['b']", "['w']")
+    assert found[0].optimizer.paths == ("b", "w")
     assert found[0].place.function == "test_each_state_is_noted_once"
     assert len(found[1].moments[0]) == 4
     places = next(iter(records.read(tmp_path).places.values()))
@@ -143,8 +143,8 @@ def test_a_folder_that_is_gone_stops_no_program(tmp_path: Path) -> None:
 def test_a_child_process_has_a_file_of_its_own(tmp_path: Path) -> None:
     with recording(tmp_path):
         optimizer = optim.Adam(0.1).create(PARAMS)
-        assert recorder._recorder is not None
-        recorder._recorder.after_fork()
+        assert record._recorder is not None
+        record._recorder.after_fork()
         step(optimizer)
     assert len(list(tmp_path.iterdir())) == 2
     assert [state.step for state in states(tmp_path)] == [(0,), (1,)]
@@ -153,7 +153,7 @@ def test_a_child_process_has_a_file_of_its_own(tmp_path: Path) -> None:
 def test_of_large_parameters_the_same_steps_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder, "_BYTES_PER_STEP", 9)
+    monkeypatch.setattr(record, "_BYTES_PER_STEP", 9)
     with recording(tmp_path):
         optimizer = optim.GradientDescent(0.1).create(PARAMS)
         for _ in range(12):
@@ -165,7 +165,45 @@ def test_of_large_parameters_the_same_steps_are_left_out(
 
 @pytest.mark.parametrize("size", [1, 1 << 24, 100 << 20])
 def test_what_is_kept_grows_with_the_logarithm_of_steps(size: int) -> None:
-    chosen = [recorder._chosen(done, size) for done in range(100_000)]
+    chosen = [record._chosen(done, size) for done in range(100_000)]
     assert all(is_kept for _, is_kept in chosen[:8])
     assert sum(is_looked_at for is_looked_at, _ in chosen) >= 100_000 // max(1, size >> 24) // 2
     assert 32 <= sum(is_kept for _, is_kept in chosen) < 300
+
+
+def test_a_definition_does_steps_by_itself(tmp_path: Path) -> None:
+    definition = optim.MultiOptimizer(
+        (optim.ModelParamTraversal(lambda path, _: True), optim.Adam(0.1))
+    )
+    params, state = PARAMS, definition.init_state(PARAMS)
+    with recording(tmp_path):
+        for _ in range(2):
+            hyper_params = definition.hyper_params
+            params, state = definition.apply_gradient(hyper_params, params, state, params)
+        jax.jit(definition.apply_gradient, static_argnums=())(hyper_params, params, state, params)
+        step(optim.Adam(0.1).create(PARAMS))
+    found = states(tmp_path)
+    assert [(state.what, *state.step) for state in found] == [
+        *(("MultiOptimizer", 0), ("MultiOptimizer", 1), ("MultiOptimizer", 2)),
+        *(("Adam", 0), ("Adam", 1)),
+    ]
+
+
+@pytest.mark.parametrize("is_jitted", [False, True])
+@pytest.mark.parametrize("cls", [nnx.Optimizer, nnx.ModelAndOptimizer])
+def test_an_optimizer_of_nnx(cls: Any, is_jitted: bool, tmp_path: Path) -> None:
+    def update(model: Any, optimizer: Any) -> None:
+        grads = nnx.grad(lambda model: (model(jnp.ones((1, 2))) ** 2).sum())(model)
+        optimizer.update(*((model, grads) if cls is nnx.Optimizer else (grads,)))
+
+    with recording(tmp_path):
+        model = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+        optimizer = cls(model, optax.adam(0.1), wrt=nnx.Param)
+        for _ in range(2):
+            (nnx.jit(update) if is_jitted else update)(model, optimizer)
+    found = states(tmp_path)
+    assert [(state.step, state.is_created) for state in found] == [
+        *(((0,), True), ((1,), False), ((2,), False))
+    ]
+    assert found[0].optimizer.paths == ("bias", "kernel")
+    assert {moment.path for moment in found[1].moments[0]} >= {"0/mu/kernel", "0/nu/bias"}

@@ -73,7 +73,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture(scope="session")
 def assert_same_trajectory() -> Callable[..., Report]:
     """``flaxoptim_compat.parity.assert_same_trajectory``: two optimizers must do the same."""
-    from flaxoptim_compat.parity.testing import assertions
+    from flaxoptim_compat.parity import assertions
 
     return assertions.assert_same_trajectory
 
@@ -131,8 +131,8 @@ class Baselines:
         recording = self._config.getoption(_OPTION) and path not in written
         if not (recording or path.exists()):
             pytest.fail(f"There is no baseline {path} yet. Record it with\n\n  {self._command()}\n")
-        from flaxoptim_compat.parity.testing.assertions import assert_equal
-        from flaxoptim_compat.parity.testing.baseline import Trajectory
+        from flaxoptim_compat.observation.baseline import Trajectory
+        from flaxoptim_compat.parity.assertions import assert_equal
 
         trajectory = Trajectory(side, params, grads, steps, overrides)
         if recording:

@@ -1,0 +1,208 @@
+"""The errors of a run against another one, step by step, as reports that can be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flaxoptim_compat.checkpoint_files.dtypes import dtype_named
+from flaxoptim_compat.observation.fingerprints import Fingerprint
+from flaxoptim_compat.observation.pairing import parameter_of
+from flaxoptim_compat.observation.records import ObservedState, Record
+from flaxoptim_compat.observation.trajectories import (
+    apart,
+    grown_errors,
+    paired_states,
+    trainings,
+)
+from flaxoptim_compat.parity import partings
+from flaxoptim_compat.parity.findings import PARAMETER, Parting, Track
+from flaxoptim_compat.parity.renderings.wording import versions_text
+from flaxoptim_compat.parity.report import Report
+from flaxoptim_compat.parity.tolerance import Series, Tolerance, ulp_of
+
+_SUMS = (
+    "Of arrays with many elements, sums of elements were recorded. Their errors and distances are"
+    " estimates, by the size that is usual in such an array."
+)
+
+
+def reports(
+    before: Record,
+    after: Record,
+    names: tuple[str, str],
+    control: Record | None = None,
+    tolerance: float | Tolerance | None = None,
+) -> list[Report]:
+    """A report for each training of each optimizer of which both runs have numbers.
+
+    Args:
+      before: the first run.
+      after: the second run, with the optimizers of the first; see ``pairing.paired``.
+      names: the names of the runs.
+      control: as for ``trajectories.compare``.
+      tolerance: how far apart the runs may be; 0 demands every bit.
+    """
+    grown = {} if control is None else grown_errors(after, control)
+    is_elsewhere = before.versions != after.versions
+    found = []
+    for optimizer, states in before.states.items():
+        partners = {
+            id(old): (old, new)
+            for old, new in paired_states(states, after.states.get(optimizer, []))
+            if old.leaves and new.leaves
+        }
+        for training in trainings(states):
+            pairs = [partners[id(state)] for state in training if id(state) in partners]
+            if pairs:
+                drawn = _Curves(pairs, Tolerance.of(tolerance), grown, is_elsewhere)
+                found.append(drawn.report(names, before.versions, after.versions))
+    return found
+
+
+class _Curves:
+    """The states of one training in two runs.
+
+    Args:
+      pairs: the states, in the order of the first run.
+      tolerance: the tolerance.
+      grown: the errors in a control, by the ids of the states of the second run.
+      is_elsewhere: whether the runs were on different versions or machines.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[ObservedState, ObservedState]],
+        tolerance: Tolerance,
+        grown: Mapping[int, list[float]],
+        is_elsewhere: bool,
+    ) -> None:
+        # A training may go back to a state that it had.
+        by_step = {max(pair[0].step, default=0): pair for pair in reversed(pairs)}
+        steps = sorted(by_step)
+        self._pairs = [by_step[step] for step in steps]
+        self._steps = np.asarray(steps, np.float64)
+        self._tolerance = tolerance
+        self._grown = grown
+        self._is_elsewhere = is_elsewhere
+
+    def report(
+        self,
+        names: tuple[str, str],
+        versions_before: Mapping[str, str],
+        versions: Mapping[str, str],
+    ) -> Report:
+        """The report on the training."""
+        columns = [*self._parameters(), *self._moments()]
+        tracks = [track for track, _ in columns]
+        notes = [_SUMS] if any(row[0][0].per_number > 1 for _, row in columns) else []
+        if self._is_elsewhere:
+            notes.append(f"The first run was with {versions_text(versions_before)}.")
+        if len(self._pairs) > 1 and any(track.error[0] > track.distance[1] for track in tracks):
+            notes.append("The runs do not start from the same parameters.")
+        return Report(
+            names=names,
+            steps=int(self._steps[-1]),
+            tracks=tracks,
+            tolerance=self._tolerance,
+            first_difference=self._parting(columns, [track.relative for track in tracks]),
+            first_parting=self._parting(columns, partings.beyond(tracks, self._tolerance)),
+            causes=(),
+            loop="recorded",
+            notes=tuple(notes),
+            versions=versions,
+        )
+
+    def _parameters(self) -> Iterator[tuple[Track, list[tuple[Fingerprint, Fingerprint]]]]:
+        paths = self._pairs[0][0].optimizer.paths
+        grown = [self._grown.get(id(new), [0.0] * len(paths)) for _, new in self._pairs]
+        for row, path in enumerate(paths):
+            column = [(old.leaves[row], new.leaves[row]) for old, new in self._pairs]
+            of_row = np.asarray([errors[row] for errors in grown]) if self._grown else None
+            yield self._track(path, PARAMETER, (PARAMETER, PARAMETER), column, of_row), column
+
+    def _moments(self) -> Iterator[tuple[Track, list[tuple[Fingerprint, Fingerprint]]]]:
+        """The moments that both runs have at all steps.
+
+        Those with other paths are paired if they belong to the same parameter: the nearest ones.
+        """
+        states = [
+            tuple({moment.path: moment for moment in each.moments[0]} for each in pair)
+            for pair in self._pairs
+            if all(each.moments for each in pair)
+        ]
+        if len(states) < len(self._pairs):
+            return
+        paths = self._pairs[0][0].optimizer.paths
+        free = set(states[0][1])
+        for path, first in states[0][0].items():
+            of = parameter_of(path, paths)
+            like = [path] if path in free else sorted(free)
+            columns = {
+                other: [(old[path], new[other]) for old, new in states]
+                for other in like
+                if parameter_of(other, paths) == of and states[0][1][other].shape == first.shape
+                if all(path in old and other in new for old, new in states)
+            }
+            if of is None or not columns:
+                continue
+            other = min(columns, key=lambda each: sum(apart(*pair)[0] for pair in columns[each]))
+            free -= {other}
+            names = _without(path, of), _without(other, of)
+            yield self._track(of, names[1], names, columns[other]), columns[other]
+
+    def _track(
+        self,
+        leaf: str,
+        quantity: str,
+        names: tuple[str, str],
+        column: list[tuple[Fingerprint, Fingerprint]],
+        grown: Series | None = None,
+    ) -> Track:
+        start, _ = column[0]
+        distance = [apart(start, old)[0] for old, _ in column]
+        largest = [np.fmax(old.largest, new.largest) for old, new in column]
+        return Track(
+            leaf,
+            quantity,
+            names,
+            start.shape,
+            dtype_named(start.dtype) or np.dtype(np.float32),
+            error=np.asarray([apart(*pair)[0] for pair in column]),
+            distance=np.fmax.accumulate(distance),
+            largest=np.fmax.accumulate(largest),
+            grown=grown,
+            at=self._steps,
+            rounded=int(self._is_elsewhere),
+        )
+
+    def _parting(
+        self,
+        columns: Sequence[tuple[Track, list[tuple[Fingerprint, Fingerprint]]]],
+        excess: Sequence[Series],
+    ) -> Parting | None:
+        place = partings.first_place([track for track, _ in columns], excess)
+        if place is None:
+            return None
+        entry, row = place
+        track, column = columns[row]
+        step, pair = int(track.steps[entry]), column[entry]
+        if pair[0].per_number == pair[1].per_number == 1:
+            return partings.parting(step, track, tuple(map(_array, pair)))
+        ulps = track.error[entry] / ulp_of(track.largest, track.dtype)[entry]
+        return Parting(step, track.leaf, track.quantity, (), (), float(ulps))
+
+
+def _array(array: Fingerprint) -> Any:
+    """The array that a fingerprint has as it is."""
+    dtype = dtype_named(array.dtype) or np.dtype(np.float64)
+    numbers = array.numbers.view(np.complex128) if dtype.kind == "c" else array.numbers
+    return numbers.astype(dtype).reshape(array.shape)
+
+
+def _without(path: str, parameter: str) -> str:
+    """The path of a moment without that of its parameter, and without numbers of parts."""
+    rest = f"/{path}/".replace(f"/{parameter}/", "/", 1) if parameter else path
+    return "/".join(part for part in rest.split("/") if part and not part.isdecimal())

@@ -1,1 +1,0 @@
-"""A run recorded on one machine, to be compared with on another."""

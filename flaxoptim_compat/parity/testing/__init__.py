@@ -1,1 +1,0 @@
-"""Support for tests of other projects: assertions, baselines, and the plugin of pytest."""
