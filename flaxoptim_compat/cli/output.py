@@ -6,8 +6,13 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flaxoptim_compat.printable import printable
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.parity.report import Report
 
 # Code may have tabs.
 _KEPT = "\n\t"
@@ -64,6 +69,17 @@ def print_error(message: object) -> None:
     """
     lines = printable(f"flaxoptim-compat: {message}", _KEPT).split("\n")
     print("\n".join(map(_filled, lines)), file=sys.stderr)
+
+
+def save_report(report: Report, path: Path) -> None:
+    """Write a report to a file, and say so.
+
+    Raises:
+      ParityError: the file cannot be written.
+    """
+    report.save(path)
+    what_next = ": open it in a browser" if path.suffix == ".html" else ""
+    print_text(f"Wrote {path}{what_next}.")
 
 
 def _filled(line: str) -> str:

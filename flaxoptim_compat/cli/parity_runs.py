@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from flaxoptim_compat import optim, to_optax
-from flaxoptim_compat.cli.output import print_error, print_text
+from flaxoptim_compat.cli.output import print_error, print_text, save_report
 from flaxoptim_compat.cli.progress import Progress
 from flaxoptim_compat.legacy.named_code import NamedCode, failure, place_of
 from flaxoptim_compat.legacy.named_objects import NamingError
@@ -55,9 +55,8 @@ def _reported(arguments: argparse.Namespace) -> int:
         report = _compared(arguments, code, progress)
     print_text(str(report))
     if path is not None:
-        report.save(path)
-        what_next = ": open it in a browser" if path.suffix == ".html" else ""
-        print_text(f"\nWrote {path}{what_next}.")
+        print_text("")
+        save_report(report, path)
     return 0 if report.equal else 1
 
 

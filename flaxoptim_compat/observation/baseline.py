@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from flaxoptim_compat.observation import record, record_files, records
-from flaxoptim_compat.observation.curves import reports
+from flaxoptim_compat.observation.curves import Runs, report
 from flaxoptim_compat.observation.pairing import paired
 from flaxoptim_compat.observation.records import Record
 from flaxoptim_compat.parity.assertions import starting_parameters
@@ -112,8 +112,9 @@ class Trajectory:
 def _report(
     then: Record, now: Record, control: Record | None, tolerance: float | Tolerance | None
 ) -> Report:
-    [report] = reports(then, now, ("the baseline", "this run"), control, tolerance)
-    return report
+    found = report([Runs(then, now, control)], ("the baseline", "this run"), tolerance)
+    assert found is not None
+    return found
 
 
 def _state(own: Side, carry: Any, step: int) -> Any:

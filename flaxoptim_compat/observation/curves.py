@@ -1,9 +1,11 @@
-"""The errors of a run against another one, step by step, as reports that can be drawn."""
+"""The errors of a run against another one, step by step, as a report that can be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import dataclasses
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,43 +25,106 @@ from flaxoptim_compat.parity.renderings.wording import versions_text
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Series, Tolerance, ulp_of
 
+# An array of both runs, and its values in them.
+_Column = tuple[Track, list[tuple[Fingerprint, Fingerprint]]]
 _SUMS = (
     "Of arrays with many elements, sums of elements were recorded. Their errors and distances are"
     " estimates, by the size that is usual in such an array."
 )
 
 
-def reports(
-    before: Record,
-    after: Record,
-    names: tuple[str, str],
-    control: Record | None = None,
-    tolerance: float | Tolerance | None = None,
-) -> list[Report]:
-    """A report for each training of each optimizer of which both runs have numbers.
+class Runs(NamedTuple):
+    """Two runs of a command.
 
     Args:
       before: the first run.
       after: the second run, with the optimizers of the first; see ``pairing.paired``.
-      names: the names of the runs.
       control: as for ``trajectories.compare``.
+    """
+
+    before: Record
+    after: Record
+    control: Record | None = None
+
+
+def report(
+    several: Iterable[Runs], names: tuple[str, str], tolerance: float | Tolerance | None = None
+) -> Report | None:
+    """The report on all trainings of which both runs have numbers; None if there are none.
+
+    Args:
+      several: the runs of each command.
+      names: the names of the runs.
       tolerance: how far apart the runs may be; 0 demands every bit.
     """
-    grown = {} if control is None else grown_errors(after, control)
-    is_elsewhere = before.versions != after.versions
-    found = []
-    for optimizer, states in before.states.items():
+    allowed = Tolerance.of(tolerance)
+    several = list(several)
+    curves = [each for runs in several for each in _curves(runs)]
+    if not curves:
+        return None
+    labels = _labels(curves) if len(curves) > 1 else [""]
+    columns = [
+        column for each, label in zip(curves, labels, strict=True) for column in each.columns(label)
+    ]
+    tracks = [track for track, _ in columns]
+    return Report(
+        names=names,
+        steps=max(each.last_step for each in curves),
+        tracks=tracks,
+        tolerance=allowed,
+        first_difference=_parting(columns, [track.relative for track in tracks]),
+        first_parting=_parting(columns, partings.beyond(tracks, allowed)),
+        causes=(),
+        loop="recorded",
+        notes=tuple(_notes(several, columns)),
+        versions=several[0].after.versions,
+    )
+
+
+def _curves(runs: Runs) -> Iterator[_Curves]:
+    grown = {} if runs.control is None else grown_errors(runs.after, runs.control)
+    is_elsewhere = runs.before.versions != runs.after.versions
+    for optimizer, states in runs.before.states.items():
         partners = {
             id(old): (old, new)
-            for old, new in paired_states(states, after.states.get(optimizer, []))
+            for old, new in paired_states(states, runs.after.states.get(optimizer, []))
             if old.leaves and new.leaves
         }
         for training in trainings(states):
             pairs = [partners[id(state)] for state in training if id(state) in partners]
             if pairs:
-                drawn = _Curves(pairs, Tolerance.of(tolerance), grown, is_elsewhere)
-                found.append(drawn.report(names, before.versions, after.versions))
-    return found
+                yield _Curves(pairs, grown, is_elsewhere)
+
+
+def _labels(curves: Sequence[_Curves]) -> Iterator[str]:
+    """What stands before the parameters of each training: where it began, and its number there."""
+    places = [each.place for each in curves]
+    for number, place in enumerate(places):
+        same = f" ({places[: number + 1].count(place)})" if places.count(place) > 1 else ""
+        yield f"{os.path.basename(place.file)}:{place.number}{same} "
+
+
+def _notes(several: Sequence[Runs], columns: Sequence[_Column]) -> Iterator[str]:
+    if any(row[0][0].per_number > 1 for _, row in columns):
+        yield _SUMS
+    then = several[0].before.versions
+    if then != several[0].after.versions:
+        yield f"The first run was with {versions_text(then)}."
+    if any(len(track.error) > 1 and track.error[0] > track.distance[1] for track, _ in columns):
+        yield "The runs do not start from the same parameters."
+
+
+def _parting(columns: Sequence[_Column], excess: Sequence[Series]) -> Parting | None:
+    place = partings.first_place([track for track, _ in columns], excess)
+    if place is None:
+        return None
+    entry, row = place
+    track, column = columns[row]
+    step, pair = int(track.steps[entry]), column[entry]
+    if pair[0].per_number == pair[1].per_number == 1:
+        return partings.parting(step, track, tuple(map(_array, pair)))
+    ulps = track.error[entry] / ulp_of(track.largest, track.dtype)[entry]
+    return Parting(step, track.leaf, track.quantity, (), (), float(ulps))
 
 
 class _Curves:
@@ -67,7 +132,6 @@ class _Curves:
 
     Args:
       pairs: the states, in the order of the first run.
-      tolerance: the tolerance.
       grown: the errors in a control, by the ids of the states of the second run.
       is_elsewhere: whether the runs were on different versions or machines.
     """
@@ -75,47 +139,29 @@ class _Curves:
     def __init__(
         self,
         pairs: Sequence[tuple[ObservedState, ObservedState]],
-        tolerance: Tolerance,
         grown: Mapping[int, list[float]],
         is_elsewhere: bool,
     ) -> None:
         # A training may go back to a state that it had.
         by_step = {max(pair[0].step, default=0): pair for pair in reversed(pairs)}
         steps = sorted(by_step)
+        self.last_step = steps[-1]
+        self.place = pairs[0][0].place
         self._pairs = [by_step[step] for step in steps]
         self._steps = np.asarray(steps, np.float64)
-        self._tolerance = tolerance
         self._grown = grown
         self._is_elsewhere = is_elsewhere
 
-    def report(
-        self,
-        names: tuple[str, str],
-        versions_before: Mapping[str, str],
-        versions: Mapping[str, str],
-    ) -> Report:
-        """The report on the training."""
-        columns = [*self._parameters(), *self._moments()]
-        tracks = [track for track, _ in columns]
-        notes = [_SUMS] if any(row[0][0].per_number > 1 for _, row in columns) else []
-        if self._is_elsewhere:
-            notes.append(f"The first run was with {versions_text(versions_before)}.")
-        if len(self._pairs) > 1 and any(track.error[0] > track.distance[1] for track in tracks):
-            notes.append("The runs do not start from the same parameters.")
-        return Report(
-            names=names,
-            steps=int(self._steps[-1]),
-            tracks=tracks,
-            tolerance=self._tolerance,
-            first_difference=self._parting(columns, [track.relative for track in tracks]),
-            first_parting=self._parting(columns, partings.beyond(tracks, self._tolerance)),
-            causes=(),
-            loop="recorded",
-            notes=tuple(notes),
-            versions=versions,
-        )
+    def columns(self, label: str) -> Iterator[_Column]:
+        """The arrays that both runs have.
 
-    def _parameters(self) -> Iterator[tuple[Track, list[tuple[Fingerprint, Fingerprint]]]]:
+        Args:
+          label: what stands before their names.
+        """
+        for track, column in (*self._parameters(), *self._moments()):
+            yield dataclasses.replace(track, leaf=f"{label}{track.leaf}"), column
+
+    def _parameters(self) -> Iterator[_Column]:
         paths = self._pairs[0][0].optimizer.paths
         grown = [self._grown.get(id(new), [0.0] * len(paths)) for _, new in self._pairs]
         for row, path in enumerate(paths):
@@ -123,7 +169,7 @@ class _Curves:
             of_row = np.asarray([errors[row] for errors in grown]) if self._grown else None
             yield self._track(path, PARAMETER, (PARAMETER, PARAMETER), column, of_row), column
 
-    def _moments(self) -> Iterator[tuple[Track, list[tuple[Fingerprint, Fingerprint]]]]:
+    def _moments(self) -> Iterator[_Column]:
         """The moments that both runs have at all steps.
 
         Those with other paths are paired if they belong to the same parameter: the nearest ones.
@@ -177,22 +223,6 @@ class _Curves:
             at=self._steps,
             rounded=int(self._is_elsewhere),
         )
-
-    def _parting(
-        self,
-        columns: Sequence[tuple[Track, list[tuple[Fingerprint, Fingerprint]]]],
-        excess: Sequence[Series],
-    ) -> Parting | None:
-        place = partings.first_place([track for track, _ in columns], excess)
-        if place is None:
-            return None
-        entry, row = place
-        track, column = columns[row]
-        step, pair = int(track.steps[entry]), column[entry]
-        if pair[0].per_number == pair[1].per_number == 1:
-            return partings.parting(step, track, tuple(map(_array, pair)))
-        ulps = track.error[entry] / ulp_of(track.largest, track.dtype)[entry]
-        return Parting(step, track.leaf, track.quantity, (), (), float(ulps))
 
 
 def _array(array: Fingerprint) -> Any:

@@ -65,6 +65,7 @@ def run(
     timeout: float | None = None,
     is_shown: bool = False,
     made_before: Iterable[str] = (),
+    is_nudged: bool = False,
 ) -> ObservedRun:
     """Run a command by the shell in the current copy, and observe its processes.
 
@@ -79,6 +80,7 @@ def run(
       timeout: the seconds after which the command is ended.
       is_shown: whether to print the output on stderr while the command runs.
       made_before: what earlier runs have made outside of the copy.
+      is_nudged: whether the first parameters of each optimizer are one unit in the last place off.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"{name}.", dir=copies.top))
     output = folder / "output"
@@ -88,6 +90,7 @@ def run(
         "PWD": str(copies.copy / directory),
         starting.USES: str(folder),
         starting.NUMBERS: str(folder),
+        starting.NUDGED: "1" if is_nudged else "",
         starting.COPY: _copied(copies, folder, made_before).to_environment(),
     }
     with output.open("wb") as written, _interruptible():

@@ -52,10 +52,11 @@ def paired(then: Record, now: Record) -> tuple[Record, tuple[Pairing, ...]]:
     ):
         if not any(pair.then == each.then or pair.now == each.now for each in chosen):
             chosen[pair] = order
-    states = dict(now.states)
+    states, places = dict(now.states), dict(now.places)
     for pair, order in chosen.items():
         states[pair.then] = [_named(each, pair.then, order) for each in states.pop(pair.now)]
-    return dataclasses.replace(now, states=states), tuple(chosen)
+        places[pair.then.paths] = now.places.get(pair.now.paths, set())
+    return dataclasses.replace(now, states=states, places=places), tuple(chosen)
 
 
 def _order(then: ObservedState, now: ObservedState) -> tuple[Any, int]:

@@ -1,22 +1,26 @@
 """The proof of a change: a program before and after it, run in copies, and compared.
 
 Each run begins with the same files. The old program runs once more where the two differ, since two
-runs of it may differ too: then that is said, and it is no proof.
+runs of it may differ too: then that is said, and it is no proof. In place of the old program there
+may be a record of it from another machine, where roundings were others: a control tells how much
+today's training makes them grow.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.observation import observed_command
 from flaxoptim_compat.observation.copies import Copies, Sources
+from flaxoptim_compat.observation.curves import Runs
 from flaxoptim_compat.observation.observed_command import ObservedRun
+from flaxoptim_compat.observation.pairing import Pairing, paired
 from flaxoptim_compat.observation.places import Uses, from_here
-from flaxoptim_compat.observation.records import ObservedState
+from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.trajectories import (
     ArrayDifference,
@@ -108,16 +112,22 @@ class Proof:
         self.commands = commands
         # Where the old program uses optimizers.
         self.uses = Uses()
+        # What was compared so far, of each command.
+        self.compared: list[Runs] = []
         self._copies = copies
         self._directory = directory
         self._terms = terms
         self._say = say
         self._run_one = run
         self._old: Sources = {}
+        self._new: Sources = {}
+        self._prepare: Callable[[Path], object] = lambda copy: None
+        self._is_elsewhere = False
         # What the programs made outside of the copies, and what they were kept from changing there.
         self._made: set[str] = set()
         self._kept: set[tuple[str, str]] = set()
         self._before: list[ObservedRun] = []
+        self._paired: list[Pairing] = []
         self._after: list[ObservedRun] = []
 
     def run_old(self, sources: Sources) -> None:
@@ -134,6 +144,15 @@ class Proof:
         for each in self._before:
             self.uses |= each.uses
 
+    def take_old(self, record: Record) -> None:
+        """Compare with a record of the old program from elsewhere.
+
+        Args:
+          record: the record, of the only command.
+        """
+        self._is_elsewhere = True
+        self._before = [ObservedRun(0, Path(os.devnull), record, Uses(), [])]
+
     def run_new(
         self, sources: Sources, prepare: Callable[[Path], object] = lambda copy: None
     ) -> None:
@@ -146,13 +165,14 @@ class Proof:
         Raises:
           NotProven: a command fails, or a process of it ends worse than before.
         """
+        self._new, self._prepare = sources, prepare
         self._after = self._run("after", "After", sources, prepare)
         for before, after in zip(self._before, self._after, strict=True):
+            how = "fails" if self._is_elsewhere else "ends otherwise with the new program"
             worse = _failures(after) - _failures(before)
             for program, end in worse:
                 raise NotProven(
-                    f"A process of the command ends otherwise with the new program: {program}"
-                    f" ends with {end}",
+                    f"A process of the command {how}: {program} ends with {end}",
                     after.last_lines,
                     is_of_new=True,
                 )
@@ -168,12 +188,7 @@ class Proof:
         Raises:
           NotProven: the numbers differ, or none were compared.
         """
-        comparisons = []
-        for number, (before, after) in enumerate(zip(self._before, self._after, strict=True)):
-            comparison = compare(before.record, after.record)
-            if comparison.divergence is not None:
-                self._explain(number, comparison.divergence, changes)
-            comparisons.append(comparison)
+        comparisons = [self._comparison(each, changes, moved) for each in range(len(self._after))]
         return [*self._troubles(), *self._compared(comparisons, moved)]
 
     def place_of(self, path: Path) -> Path:
@@ -205,6 +220,7 @@ class Proof:
                 self._terms.timeout,
                 self._terms.is_shown,
                 self._made,
+                is_nudged=name == "control",
             )
             self._made.update(*(each.made for each in done.processes))
             self._kept.update(*(each.refused for each in done.processes))
@@ -228,15 +244,44 @@ class Proof:
                     "Let the command name these files by their paths from the current folder."
                 )
 
-    def _explain(
-        self, number: int, divergence: Divergence, changes: Sequence[RewrittenFile]
-    ) -> None:
-        """Raise with the difference, unless two runs of the old program differ too."""
+    def _comparison(
+        self, number: int, changes: Sequence[RewrittenFile], moved: Sequence[Moved] | None
+    ) -> Comparison:
+        """What the two runs of a command have in common.
+
+        Raises:
+          NotProven: the numbers differ.
+        """
+        before, after = self._before[number].record, self._after[number].record
+        pairs: tuple[Pairing, ...] = ()
+        if moved is None:
+            # Somebody may have given the parameters other names.
+            after, pairs = paired(before, after)
+        self.compared.append(Runs(before, after))
+        comparison = compare(before, after)
+        if comparison.divergence is not None and not self._is_elsewhere:
+            self._refuse_unseeded(number)
+        if comparison.divergence is not None and moved is None:
+            control = self._run(
+                "control",
+                "Once more, with the first parameters one unit in the last place off",
+                self._new,
+                self._prepare,
+            )[number]
+            self.compared[-1] = Runs(before, after, paired(before, control.record)[0])
+            comparison = compare(*self.compared[-1])
+        if comparison.divergence is not None:
+            told = self._told(number, comparison.divergence, changes)
+            raise NotProven(f"{_DIFFER}\n{told}", differs=True)
+        self._paired += pairs
+        return comparison
+
+    def _refuse_unseeded(self, number: int) -> None:
+        """Raise if two runs of the old program differ too."""
         again = self._run("again", "Once more, with the old program", self._old)[number]
         own = compare(self._before[number].record, again.record).divergence
         if own is None:
-            told = self._told(number, divergence, changes)
-            raise NotProven(f"{_DIFFER}\n{told}", differs=True)
+            return
         where = f"{_named(own.difference)} of step" if own.difference else "step"
         raise NotProven(
             f"{_DIFFER}\nTwo runs of the old program differ too, first in {where}"
@@ -276,20 +321,34 @@ class Proof:
             raise NotProven(f"No step was done with: {_shown(missed)}. {_NO_STEPS}")
         yield _agreement(comparisons, moved, missed)
         yield from filter(None, map(_reservation, results))
+        yield from self._pairs_by_shape(results)
         if missed:
             yield f"Moved from the text alone, since no command reached them: {_shown(missed)}"
+
+    def _pairs_by_shape(self, results: Iterable[ComparedOptimizer]) -> Iterator[str]:
+        made = {each.optimizer: _made_in(each) for each in results}
+        for pair in self._paired:
+            count = len(pair.then.paths)
+            if pair.same_paths < count and pair.then in made:
+                yield (
+                    f"{made[pair.then]}: {count - pair.same_paths:,} of {count:,} parameters have"
+                    " other names today, and were paired by shape and first values."
+                )
 
     def _told(self, number: int, divergence: Divergence, changes: Sequence[RewrittenFile]) -> str:
         """The lines that made the optimizer, the difference, and changed lines near by."""
         state, difference = divergence.state, divergence.difference
-        after = self._after[number].record
+        after = self.compared[-1].after
         new = {id(each) for states in after.states.values() for each in states}
 
         def line(each: ObservedState) -> str:
+            is_new = id(each) in new
+            if self._is_elsewhere and not is_new:
+                return f"  {os.path.basename(each.place.file)}:{each.place.number}, then"
             path = os.path.realpath(each.place.file)
             for change in changes:
                 if os.path.realpath(change.path) == path:
-                    return quoted(each.place, change.new if id(each) in new else change.old)
+                    return quoted(each.place, change.new if is_new else change.old)
             return quoted(each.place)
 
         lines = list(dict.fromkeys(map(line, divergence.created or [state])))
@@ -314,7 +373,7 @@ def _failures(run: ObservedRun) -> Counter[tuple[str, str]]:
 
 def _refuse_failed(done: ObservedRun, command: str, name: str) -> None:
     """Raise if a command failed."""
-    program = "new" if name == "after" else "old"
+    program = "new" if name in ("after", "control") else "old"
     if done.status is None:
         how = "does not end in time; give it longer with --timeout"
     elif done.status:
@@ -370,8 +429,7 @@ def _agreement(
 
 def _reservation(result: ComparedOptimizer) -> str:
     """The sentence on an optimizer of which the comparison proves little; "" of others."""
-    lines = dict.fromkeys(f"{from_here(each.file)}:{each.number}" for each in result.created)
-    made = f"Made in {', '.join(lines)}"
+    made = _made_in(result)
     if result.only_traced:
         return f"{made}, only traced: its states were not compared."
     if result.never_moved:
@@ -381,7 +439,17 @@ def _reservation(result: ComparedOptimizer) -> str:
     if result.left_out:
         steps = "step was" if result.left_out == 1 else "steps were"
         return f"{made}: {result.left_out:,} {steps} not compared, for the size of the parameters."
+    if result.grown_from is not None:
+        return (
+            f"{made}: this training makes roundings grow, which explain all of the difference from"
+            f" step {result.grown_from:,} on. Later steps prove nothing."
+        )
     return ""
+
+
+def _made_in(result: ComparedOptimizer) -> str:
+    lines = dict.fromkeys(f"{from_here(each.file)}:{each.number}" for each in result.created)
+    return f"Made in {', '.join(lines)}"
 
 
 def _step(state: ObservedState) -> str:

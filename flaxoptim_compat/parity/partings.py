@@ -12,24 +12,28 @@ from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
 
 def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int, int] | None:
-    """The first step at which an array is in excess, and the array that is most in excess.
+    """The entry of the first step at which an array is in excess, and the array most in excess.
 
     Of several arrays at one step, parameters go before moments, and arrays that are not finite
     before the others.
 
     Args:
       tracks: the arrays.
-      excess: the excess of each array at each step: 0 is none, and NaN the most.
+      excess: the excess of each array at each of its entries: 0 is none, and NaN the most.
     """
-    if not excess:
+    entries = [int(np.argmax(each != 0)) for each in excess]
+    rows = [row for row, each in enumerate(excess) if (each != 0).any()]
+    if not rows:
         return None
-    at = np.stack(excess) != 0
-    if not at.any():
-        return None
-    first = int(np.argmax(at.any(axis=0)))
-    amounts = np.nan_to_num([each[first] for each in excess], nan=np.inf, posinf=np.inf)
-    rows = map(int, np.flatnonzero(at[:, first]))
-    return first, max(rows, key=lambda row: (tracks[row].quantity == PARAMETER, amounts[row]))
+    steps = [float(track.steps[entry]) for track, entry in zip(tracks, entries, strict=True)]
+    first = min(steps[row] for row in rows)
+
+    def rank(row: int) -> tuple[bool, float]:
+        amount = np.nan_to_num(excess[row][entries[row]], nan=np.inf, posinf=np.inf)
+        return tracks[row].quantity == PARAMETER, float(amount)
+
+    row = max((row for row in rows if steps[row] == first), key=rank)
+    return entries[row], row
 
 
 def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:

@@ -14,7 +14,7 @@ from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.observation import records
-from flaxoptim_compat.observation.curves import reports
+from flaxoptim_compat.observation.curves import Runs, report
 from flaxoptim_compat.observation.pairing import paired
 from flaxoptim_compat.observation.records import Record
 from flaxoptim_compat.observation.trajectories import compare
@@ -61,9 +61,9 @@ def test_a_migration_by_hand(params: Any, same: int, then: Record, tmp_path: Pat
     assert pair.same_paths == same and pair.now.paths != pair.then.paths
     found = compare(then, now)
     assert found.divergence is None and found.steps == found.all_steps == STEPS
-    [report] = reports(then, now, ("old", "new"))
-    assert report.equal and report.compared == report.steps == STEPS
-    names = {(track.leaf, track.names) for track in report.tracks}
+    drawn = report([Runs(then, now)], ("old", "new"))
+    assert drawn is not None and drawn.equal and drawn.compared == drawn.steps == STEPS
+    names = {(track.leaf, track.names) for track in drawn.tracks}
     assert ("dense/kernel", ("parameter", "parameter")) in names
     assert ("dense/bias", ("grad_sq_ema", "nu")) in names
 
@@ -72,10 +72,11 @@ def test_another_rate_parts_at_its_first_step(then: Record, tmp_path: Path) -> N
     now, _ = paired(then, new(tmp_path, [BIAS, KERNEL, OTHER], rate=0.1001))
     found = compare(then, now).divergence
     assert found is not None and found.state.step == (1,)
-    [report] = reports(then, now, ("old", "new"))
-    assert report.first_parting is not None
-    assert (report.first_parting.step, report.first_parting.leaf) == (1, "dense/bias")
-    assert [len(report.first_parting.values), report.first_parting.index] == [2, (1,)]
+    drawn = report([Runs(then, now)], ("old", "new"))
+    assert drawn is not None and drawn.first_parting is not None
+    parting = drawn.first_parting
+    assert (parting.step, parting.leaf, len(parting.values)) == (1, "dense/bias", 2)
+    assert parting.index == (1,)
 
 
 def test_others_have_no_partner(then: Record, tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ def test_others_have_no_partner(then: Record, tmp_path: Path) -> None:
     assert not pairs and now.states == other.states
     found = compare(then, now).divergence
     assert found is not None and found.is_missing
-    assert not reports(then, now, ("old", "new"))
+    assert report([Runs(then, now)], ("old", "new")) is None
 
 
 def test_roundings_that_grow_tell_nothing_from_then_on(then: Record, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import flaxoptim_compat.cli
 from flaxoptim_compat.observation import record, record_files, records, starting
-from flaxoptim_compat.observation.curves import reports
+from flaxoptim_compat.observation.curves import Runs, report
 from flaxoptim_compat.observation.pairing import paired
 from flaxoptim_compat.observation.records import Record
 from flaxoptim_compat.observation.trajectories import compare
@@ -84,9 +84,9 @@ def test_all_steps_of_then_are_done_today(name: str, tmp_path: Path, old_environ
     found = compare(then, now)
     assert found.divergence is None and found.all_steps == program.steps
     assert found.steps == sum(record._chosen(step + 1, 1)[1] for step in range(program.steps))
-    drawn = reports(then, now, ("then", "now"))
-    assert drawn and all(each.equal and not each.identical for each in drawn)
-    assert all("The first run was with" in each.notes[-1] for each in drawn)
+    drawn = report([Runs(then, now)], ("then", "now"))
+    assert drawn is not None and drawn.equal and not drawn.identical
+    assert "The first run was with" in drawn.notes[-1]
 
     assert program.line in text
     wrong = tmp_path / "wrong.py"
