@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import re
 import signal
@@ -22,7 +21,7 @@ from flaxoptim_compat.observation.copied_folder import CopiedFolder
 from flaxoptim_compat.observation.copies import Copies
 from flaxoptim_compat.observation.places import Uses
 from flaxoptim_compat.observation.process_reports import ProcessReport
-from flaxoptim_compat.observation.records import ProgramLine, Record
+from flaxoptim_compat.observation.records import Record
 
 # So often it is looked whether a command has ended, and what it has printed.
 _SECONDS = 0.05
@@ -112,7 +111,7 @@ def run(
             watchdog.end_all(copies.top, process.pid)
             process.wait()
     uses = places.read(folder, copies.of_user)
-    record = _of_user(records.read(folder), copies)
+    record = records.read(folder).with_files(copies.of_user)
     return ObservedRun(status, output, record, uses, processes)
 
 
@@ -202,18 +201,3 @@ def _interruptible() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _of_user(record: Record, copies: Copies) -> Record:
-    """The record with the paths of the user's files."""
-
-    def line(at: ProgramLine) -> ProgramLine:
-        return at._replace(file=copies.of_user(at.file))
-
-    states = {
-        key: [dataclasses.replace(each, place=line(each.place)) for each in several]
-        for key, several in record.states.items()
-    }
-    lines = {paths: set(map(line, several)) for paths, several in record.places.items()}
-    traced = {key: set(map(line, several)) for key, several in record.traced.items()}
-    return dataclasses.replace(record, states=states, places=lines, traced=traced)

@@ -22,6 +22,7 @@ from flaxoptim_compat.observation.pairing import Pairing, paired
 from flaxoptim_compat.observation.places import Uses, from_here
 from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
+from flaxoptim_compat.observation.stated_causes import stated_causes
 from flaxoptim_compat.observation.trajectories import (
     ArrayDifference,
     ComparedOptimizer,
@@ -29,13 +30,16 @@ from flaxoptim_compat.observation.trajectories import (
     Divergence,
     compare,
 )
+from flaxoptim_compat.parity.renderings.wording import versions_text
 
 # So many new files are named.
 _MADE = 5
 _DIFFER = "The numbers differ."
 _SUSPECTS = "Changed lines that may be the cause:"
-_NO_STEPS = """\
-A command has to train: to start the program, or tests of it, so that these optimizers do steps.
+_TRAIN = """\
+A command has to train: to start the program, or tests of it, so that these optimizers do steps."""
+_NO_STEPS = f"""\
+{_TRAIN}
 Otherwise leave --verify out: the files are then written without a proof."""
 
 
@@ -151,6 +155,7 @@ class Proof:
           record: the record, of the only command.
         """
         self._is_elsewhere = True
+        record = record.with_files(os.path.basename)
         self._before = [ObservedRun(0, Path(os.devnull), record, Uses(), [])]
 
     def run_new(
@@ -189,7 +194,12 @@ class Proof:
           NotProven: the numbers differ, or none were compared.
         """
         comparisons = [self._comparison(each, changes, moved) for each in range(len(self._after))]
-        return [*self._troubles(), *self._compared(comparisons, moved)]
+        then = [f"The old program ran with {versions_text(self._before[0].record.versions)}."]
+        return [
+            *(then if self._is_elsewhere else []),
+            *self._troubles(),
+            *self._compared(comparisons, moved),
+        ]
 
     def place_of(self, path: Path) -> Path:
         """The path of a file of the user in the copies."""
@@ -254,6 +264,8 @@ class Proof:
         """
         before, after = self._before[number].record, self._after[number].record
         pairs: tuple[Pairing, ...] = ()
+        if self._is_elsewhere and not after.states:
+            raise NotProven(f"The command did no step of an optimizer. {_TRAIN}")
         if moved is None:
             # Somebody may have given the parameters other names.
             after, pairs = paired(before, after)
@@ -261,7 +273,7 @@ class Proof:
         comparison = compare(before, after)
         if comparison.divergence is not None and not self._is_elsewhere:
             self._refuse_unseeded(number)
-        if comparison.divergence is not None and moved is None:
+        if comparison.divergence and comparison.divergence.difference and moved is None:
             control = self._run(
                 "control",
                 "Once more, with the first parameters one unit in the last place off",
@@ -307,7 +319,8 @@ class Proof:
                 yield "The rewrite moves no optimizer, and no numbers were compared."
                 return
             commands = "The command" if len(self.commands) == 1 else "The commands"
-            raise NotProven(f"{commands} did no step of an optimizer. {_NO_STEPS}")
+            hint = _TRAIN if moved is None else _NO_STEPS
+            raise NotProven(f"{commands} did no step of an optimizer. {hint}")
         if all(each.never_moved for each in results if each.steps):
             raise NotProven(
                 "The parameters never moved, so nothing is proven: are there gradients?"
@@ -320,7 +333,7 @@ class Proof:
         if missed and self._terms.reaches_all:
             raise NotProven(f"No step was done with: {_shown(missed)}. {_NO_STEPS}")
         yield _agreement(comparisons, moved, missed)
-        yield from filter(None, map(_reservation, results))
+        yield from filter(None, (_reservation(each, self._is_elsewhere) for each in results))
         yield from self._pairs_by_shape(results)
         if missed:
             yield f"Moved from the text alone, since no command reached them: {_shown(missed)}"
@@ -344,7 +357,7 @@ class Proof:
         def line(each: ObservedState) -> str:
             is_new = id(each) in new
             if self._is_elsewhere and not is_new:
-                return f"  {os.path.basename(each.place.file)}:{each.place.number}, then"
+                return f"  {each.place.file}:{each.place.number}, then"
             path = os.path.realpath(each.place.file)
             for change in changes:
                 if os.path.realpath(change.path) == path:
@@ -358,9 +371,22 @@ class Proof:
             lines.append(f"Step {_step(state)} is missing in the new program.")
         else:
             lines.append(f"Step {_step(state)} is only in the new program.")
+        lines += _causes(divergence.created or [state], changes)
         near = after.places.get(state.optimizer.paths, set())
         suspects = rewritten_lines(changes, sorted(near))
         return "\n".join([*lines, *([_SUSPECTS, *suspects] if suspects else [])])
+
+
+def _causes(created: Iterable[ObservedState], changes: Sequence[RewrittenFile]) -> list[str]:
+    """Why the optimizers of the two programs differ, if both are written plainly in one file."""
+    files = {os.path.realpath(each.place.file) for each in created}
+    for change in changes:
+        if os.path.realpath(change.path) in files:
+            found = stated_causes(change.old, change.new)
+            if found is not None:
+                causes = [f"  - {each.summary}\n    Remedy: {each.remedy}" for each in found.causes]
+                return [f"Likely cause, of `{found.old}` and `{found.new}`:", *causes]
+    return []
 
 
 def _failures(run: ObservedRun) -> Counter[tuple[str, str]]:
@@ -427,7 +453,7 @@ def _agreement(
     )
 
 
-def _reservation(result: ComparedOptimizer) -> str:
+def _reservation(result: ComparedOptimizer, is_elsewhere: bool) -> str:
     """The sentence on an optimizer of which the comparison proves little; "" of others."""
     made = _made_in(result)
     if result.only_traced:
@@ -438,7 +464,9 @@ def _reservation(result: ComparedOptimizer) -> str:
         return f"{made}: not finite from step {result.not_finite_from} on, which proves nothing."
     if result.left_out:
         steps = "step was" if result.left_out == 1 else "steps were"
-        return f"{made}: {result.left_out:,} {steps} not compared, for the size of the parameters."
+        why = ": a record has the numbers of fewer and fewer steps"
+        why = why if is_elsewhere else ", for the size of the parameters"
+        return f"{made}: {result.left_out:,} {steps} not compared{why}."
     if result.grown_from is not None:
         return (
             f"{made}: this training makes roundings grow, which explain all of the difference from"

@@ -1037,7 +1037,8 @@ def main(argv: List[str]) -> int:
     if not states:
         print("No state of an optimizer was seen, so nothing was recorded.", file=sys.stderr)
         return status or 1
-    print(f"{states} states of {optimizers} optimizers are in {out}.", file=sys.stderr)
+    many = "s" if optimizers > 1 else ""
+    print(f"{states} states of {optimizers} optimizer{many} are in {out}.", file=sys.stderr)
     return status
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,6 +94,24 @@ class Record:
     trouble: set[str] = dataclasses.field(default_factory=set)
     traced: dict[OptimizerKey, set[ProgramLine]] = dataclasses.field(default_factory=dict)
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def with_files(self, name_of: Callable[[str], str]) -> Record:
+        """The record with other paths of the programs' files.
+
+        Args:
+          name_of: gives a path for a path.
+        """
+
+        def line(at: ProgramLine) -> ProgramLine:
+            return at._replace(file=name_of(at.file))
+
+        states = {
+            key: [dataclasses.replace(each, place=line(each.place)) for each in several]
+            for key, several in self.states.items()
+        }
+        lines = {paths: set(map(line, several)) for paths, several in self.places.items()}
+        traced = {key: set(map(line, several)) for key, several in self.traced.items()}
+        return dataclasses.replace(self, states=states, places=lines, traced=traced)
 
 
 def read(folder: Path) -> Record:

@@ -75,7 +75,7 @@ def test_however_a_program_ends_its_states_are_there(ending: str) -> None:
         ENDINGS[ending],
         [(0,), (1,), (2,)],
     )
-    assert "3 states of 1 optimizers are in " in done.stderr
+    assert "3 states of 1 optimizer are in " in done.stderr
     assert sorted(path.name for path in Path().iterdir() if path.is_file()) == [
         *("record.py", "t.py", "then.npz")
     ]
