@@ -152,7 +152,7 @@ def _report(proof: Proof, name: str, path: Path) -> None:
     """Write the report on what was compared."""
     from flaxoptim_compat.observation.curves import report
 
-    found = report(proof.compared, (name, "today's program"))
+    found = report(proof.compared, (name, "today's program"), with_moments=False)
     if found is None:
         print_aside(f"Nothing was compared step by step, so {path} was not written.")
     else:

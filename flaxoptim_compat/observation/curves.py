@@ -48,7 +48,10 @@ class Runs(NamedTuple):
 
 
 def report(
-    several: Iterable[Runs], names: tuple[str, str], tolerance: float | Tolerance | None = None
+    several: Iterable[Runs],
+    names: tuple[str, str],
+    tolerance: float | Tolerance | None = None,
+    with_moments: bool = True,
 ) -> Report | None:
     """The report on all trainings of which both runs have numbers; None if there are none.
 
@@ -56,6 +59,8 @@ def report(
       several: the runs of each command.
       names: the names of the runs.
       tolerance: how far apart the runs may be; 0 demands every bit.
+      with_moments: whether moments are compared too; those of trainings whose parameters differ by
+        roundings differ by more.
     """
     allowed = Tolerance.of(tolerance)
     several = list(several)
@@ -64,7 +69,9 @@ def report(
         return None
     labels = _labels(curves) if len(curves) > 1 else [""]
     columns = [
-        column for each, label in zip(curves, labels, strict=True) for column in each.columns(label)
+        column
+        for each, label in zip(curves, labels, strict=True)
+        for column in each.columns(label, with_moments)
     ]
     tracks = [track for track, _ in columns]
     return Report(
@@ -152,22 +159,33 @@ class _Curves:
         self._grown = grown
         self._is_elsewhere = is_elsewhere
 
-    def columns(self, label: str) -> Iterator[_Column]:
+    def columns(self, label: str, with_moments: bool) -> Iterator[_Column]:
         """The arrays that both runs have.
 
         Args:
           label: what stands before their names.
+          with_moments: whether moments are among them.
         """
-        for track, column in (*self._parameters(), *self._moments()):
+        for track, column in (*self._parameters(), *(self._moments() if with_moments else ())):
             yield dataclasses.replace(track, leaf=f"{label}{track.leaf}"), column
 
     def _parameters(self) -> Iterator[_Column]:
         paths = self._pairs[0][0].optimizer.paths
         grown = [self._grown.get(id(new), [0.0] * len(paths)) for _, new in self._pairs]
-        for row, path in enumerate(paths):
-            column = [(old.leaves[row], new.leaves[row]) for old, new in self._pairs]
-            of_row = np.asarray([errors[row] for errors in grown]) if self._grown else None
-            yield self._track(path, PARAMETER, (PARAMETER, PARAMETER), column, of_row), column
+        columns = [
+            (
+                self._track(path, PARAMETER, (PARAMETER, PARAMETER), column, of_row),
+                column,
+            )
+            for row, path in enumerate(paths)
+            for column in [[(old.leaves[row], new.leaves[row]) for old, new in self._pairs]]
+            for of_row in [np.asarray([each[row] for each in grown]) if self._grown else None]
+        ]
+        # As in ``trajectories``: a leaf whose gradient cancels out has the roundings of the others.
+        farthest = np.max([track.distance for track, _ in columns], axis=0)
+        for track, column in columns:
+            rounds_as = np.fmax(track.largest, farthest)
+            yield dataclasses.replace(track, rounds_as=rounds_as), column
 
     def _moments(self) -> Iterator[_Column]:
         """The moments that both runs have at all steps.

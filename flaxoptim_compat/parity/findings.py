@@ -32,6 +32,8 @@ class Track:
       at: how many steps had been done at each entry; None if entry 1 is after the first, and so on.
       rounded: how many roundings came before the first step, as in parameters that were made on
         different machines.
+      rounds_as: the value whose roundings are allowed at each step, if that is not the largest one
+        in the array.
     """
 
     leaf: str
@@ -45,6 +47,7 @@ class Track:
     grown: Series | None = None
     at: Series | None = None
     rounded: int = 0
+    rounds_as: Series | None = None
 
     @property
     def steps(self) -> Series:
@@ -58,7 +61,8 @@ class Track:
     def allowed(self, tolerance: Tolerance) -> Series:
         """The largest error that passes, at each step."""
         done = self.steps + self.rounded
-        return tolerance.allowed(self.distance, self.largest, self.dtype, self.grown, done)
+        largest = self.largest if self.rounds_as is None else self.rounds_as
+        return tolerance.allowed(self.distance, largest, self.dtype, self.grown, done)
 
     @property
     def relative(self) -> Series:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import flaxoptim_compat.cli
+from tests.support.oracle.cache import clean_environment
+from tests.support.places import OLD_ENVIRONMENT, ROOT
 from tests.support.processes import compat
 from tests.support.rewriting_folders import Commands
 
@@ -127,3 +132,65 @@ def test_code_of_the_folder_itself_is_no_proof(commands: Commands, tmp_path: Pat
     )
     assert done.status == 2 and Path("train.py").read_text() == PROGRAM
     assert "The command ran code of your folder, not of its copy:" in done.errors
+
+
+def test_a_hand_made_migration_is_paired_and_its_cause_is_named(commands: Commands) -> None:
+    decaying = PROGRAM.replace(", learning_rate=RATE", "").replace(
+        "0.001", "0.001, weight_decay=0.1"
+    )
+    Path("old").mkdir()
+    Path("old/train.py").write_text(decaying)
+    by_hand = f"""\
+from flax.training.train_state import TrainState
+import optax
+{PROGRAM}""".replace("from flax import optim\n", "").replace('"w"', '"kernel"')
+    for old, new in {
+        "optimizer.target": "optimizer.params",
+        "gradient(grads, learning_rate=RATE)": "gradients(grads=grads)",
+        "optimizer.state.step": "optimizer.step",
+        "optim.Adam(learning_rate=0.001).create(": "TrainState.create(tx=TX, apply_fn=1, params=",
+    }.items():
+        by_hand = by_hand.replace(old, new)
+    Path("train.py").write_text(by_hand.replace("TX", "optax.adamw(0.001, weight_decay=0.1)"))
+    done = commands._run(["verify", TRAIN, "--before", "old", "--report", "proof.json"], {})
+    assert done.status == 0, done.errors
+    assert "1 optimizer, 8 of 8 steps: the same" in done.output
+    assert "1 of 1 parameters have other names today" in done.output
+    assert json.loads(Path("proof.json").read_text())["steps"] == 8
+
+    before = "optax.chain(optax.add_decayed_weights(0.1), optax.adam(0.001))"
+    Path("train.py").write_text(by_hand.replace("TX", before))
+    done = commands._run(["verify", TRAIN, "--before", "old"], {})
+    assert done.status == 1 and "Once more, with the first parameters" in done.errors
+    cause = "Likely cause, of `optim.Adam(learning_rate=0.001, weight_decay=0.1)` and `optax.chain("
+    assert cause in done.errors and "the moments" in done.errors.partition(cause)[2]
+
+
+@pytest.mark.exhaustive
+def test_a_record_of_the_machine_of_then(
+    commands: Commands, tmp_path: Path, old_environment: object
+) -> None:
+    demo = Path(flaxoptim_compat.cli.__file__).with_name("demo_program.txt").read_text()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "train.py").write_text(demo)
+    recorder = compat(["verify", "--recorder"], tmp_path).stdout
+    (tmp_path / "old" / "record.py").write_text(recorder)
+    program = [str(OLD_ENVIRONMENT / "run_program.py"), "train.py"]
+    subprocess.run(
+        [str(old_environment), "record.py", "../then.npz", *program],
+        cwd=tmp_path / "old",
+        env=clean_environment(JAX_PLATFORMS="cpu", PYTHONPATH=str(ROOT)),
+        check=True,
+    )
+    shutil.rmtree("old")
+    command = f"{sys.executable} -m flaxoptim_compat run --random then train.py"
+    Path("train.py").write_text(demo)
+    done = commands._run(["verify", command, "--before", "then.npz", "--report", "a.html"], {})
+    assert done.status == 0, done.errors
+    assert "jax 0.4.13" in done.output and "1 optimizer, 89 of 400 steps" in done.output
+    assert "within the tolerance at each of 89 steps" in Path("a.html").read_text()
+    Path("train.py").write_text(demo.replace("LEARNING_RATE = 0.001", "LEARNING_RATE = 0.001001"))
+    done = commands._run(["verify", command, "--before", "then.npz"], {})
+    assert done.status == 1 and "train.py:66, then" in done.errors
+    done = commands._run(["verify", "true", "--before", "then.npz"], {})
+    assert done.status == 2 and "The command did no step" in done.errors
