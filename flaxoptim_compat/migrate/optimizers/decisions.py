@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.names.surface import is_for_old_flax
 from flaxoptim_compat.migrate.optimizers.definitions import (
     filters_of,
     focus_of,
@@ -36,6 +37,7 @@ from flaxoptim_compat.observation.places import from_here
 _MADE_ELSEWHERE = (
     "Nothing in these files makes this optimizer or its definition: give rewrite the files that do."
 )
+_OLD_FLAX = '`hasattr(flax, "optim")` decides about this optimizer, and is False since flax 0.6.0.'
 _TOO_MUCH = (
     "Too many optimizers and other values go through the same code here to tell them apart."
     f" {RUN_TO_KNOW}"
@@ -98,6 +100,10 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
 
 def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
     """The uses that keep a unit from being rewritten, each with the reason."""
+    places: list[Use | Site] = [*unit.sites, *unit.uses]
+    if unit.uses and any(is_for_old_flax(each.document, each.node) for each in places):
+        first = next((each for each in unit.uses if each.makes), unit.uses[0])
+        return [dataclasses.replace(first, problem=_OLD_FLAX)]
     if unit.is_reached:
         if elsewhere := list(_used_elsewhere(points_to.evidence, unit)):
             return elsewhere
