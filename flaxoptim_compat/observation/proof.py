@@ -261,6 +261,8 @@ class Proof:
             if moved is not None and not moved:
                 yield "The rewrite moves no optimizer, and no numbers were compared."
                 return
+            if traced := [each for each in results if each.only_traced]:
+                raise NotProven(f"No numbers were compared.\n{_reservation(traced[0])}")
             commands = "The command" if len(self.commands) == 1 else "The commands"
             raise NotProven(f"{commands} did no step of an optimizer. {_NO_STEPS}")
         if all(each.never_moved for each in results if each.steps):

@@ -28,9 +28,12 @@ from flaxoptim_compat.migrate.optimizers.use import (
     advised,
     is_spelled_out,
     shown,
+    sites_of,
 )
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.evidence import Evidence
-from flaxoptim_compat.migrate.values.objects import Site, Traversal
+from flaxoptim_compat.migrate.values.known_names import MAPS_TREES
+from flaxoptim_compat.migrate.values.objects import Function, Object, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from flaxoptim_compat.observation.places import from_here
 
@@ -75,6 +78,7 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
     unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
+    unit.starts_at_array |= any(_asks_leaves(points_to, unit, each) for each in unit.documents)
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.lacking = _lacking(points_to, unit)
     steps = [each for each in _steps(unit) if each not in unit.bridged]
@@ -156,6 +160,25 @@ _MAY_AVERAGE = (
     "The step may average its gradients after `replicate()`, or not: write"
     " `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` where it does."
 )
+
+
+def _asks_leaves(points_to: PointsTo, unit: Unit, document: Document) -> bool:
+    """True if a function over the leaves of an optimizer asks them for what only arrays have."""
+    for call in document.of_kind(ast.Call):
+        trees = map(points_to.values, call.args[1:])
+        if (
+            points_to.package_names(call.func) & MAPS_TREES
+            and sites_of(frozenset[Object]().union(*trees), Optimizer) & {*unit.sites}
+            and any(map(_asks_parameter, points_to.functions(call.args[0])))
+        ):
+            return True
+    return False
+
+
+def _asks_parameter(function: Function) -> bool:
+    """True if a function asks one of its parameters for an attribute."""
+    asked = (each.value for each in ast.walk(function.node) if isinstance(each, ast.Attribute))
+    return any(isinstance(each, ast.Name) and each.id in function.parameters for each in asked)
 
 
 def _steps(unit: Unit) -> list[Use]:

@@ -132,6 +132,11 @@ class Calls:
                 return self.result(call, self.bound_by(function), self._with_bound(node, given))
             case Transformed():
                 self.result(call, self.bound_by(function), given)
+                # The gradients of an optimizer are in an optimizer.
+                optimizers = [each for each in given[0, ""] if isinstance(each, Optimizer)]
+                if optimizers:
+                    made = self._memory.put(Container(call.node), ANYWHERE, frozenset(optimizers))
+                    return made.union(optimizers)
             case External(name=name):
                 return self._of_package(call, name, given)
             case Unknown():

@@ -494,6 +494,10 @@ STAYS = {
         "    return msgpack_restore(to_bytes({'of': o, 'to': g}))['of']['target']",
         "FOC210",
     ),
+    "its norm, of which the sum is in another order": (
+        "import optax\n    return optax.global_norm(o)",
+        "FOC218",
+    ),
     "its class": ("return type(o).__name__", "FOC219"),
     "so does a file that is not given": (
         "from .optimizers import Lion\n"
