@@ -318,6 +318,8 @@ class Proof:
             if moved is not None and not moved:
                 yield "The rewrite moves no optimizer, and no numbers were compared."
                 return
+            if traced := [each for each in results if each.only_traced]:
+                raise NotProven(f"No numbers were compared.\n{_reservation(traced[0])}")
             commands = "The command" if len(self.commands) == 1 else "The commands"
             hint = _TRAIN if moved is None else _NO_STEPS
             raise NotProven(f"{commands} did no step of an optimizer. {hint}")

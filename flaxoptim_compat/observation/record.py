@@ -635,14 +635,15 @@ def _applied(step: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     if not depth and caller.partition(".")[0] not in _LIBRARIES:
         given = dict(zip(("hyper_params", "params", "state", "grads"), args), **kwargs)
         for params, state in ((given.get("params"), given.get("state")), result):
-            is_start = not _steps_of(state)
-            _note(AppliedDefinition(self, state, params), is_start)
+            _note(AppliedDefinition(self, state, params), _is_start(state))
     return result
 
 
-def _steps_of(state: Any) -> Any:
+def _is_start(state: Any) -> bool:
+    """True if no step was done yet, or code is traced that does one, be it the first."""
     step = getattr(state, "step", -1)
-    return _on_host(step) if _is_here(step) else -1
+    is_traced = isinstance(step, jax.core.Tracer)
+    return is_traced or (_is_here(step) and not np.any(_on_host(step)))
 
 
 class _OfNnx:

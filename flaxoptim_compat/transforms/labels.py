@@ -13,7 +13,9 @@ Filter = Callable[[str, Any], bool]
 
 
 def labels(filters: Mapping[str, Filter], otherwise: str) -> Callable[[Any], Any]:
-    """A function that labels each parameter with the key of the first filter that selects it.
+    """A function that labels each parameter with the key of the one filter that selects it.
+
+    Like a ``MultiOptimizer``, the function raises a ValueError if several select the same one.
 
     Args:
       filters: each is given the path of a parameter, such as ``/dense/kernel``, and its value, as a
@@ -23,6 +25,9 @@ def labels(filters: Mapping[str, Filter], otherwise: str) -> Callable[[Any], Any
 
     def label(keys: tuple[Any, ...], value: Any) -> str:
         path = f"/{slashed(keys)}"
-        return next((key for key, selects in filters.items() if selects(path, value)), otherwise)
+        selecting = [key for key, selects in filters.items() if selects(path, value)]
+        if len(selecting) > 1:
+            raise ValueError(f"Multiple filters select {path}: {', '.join(selecting)}.")
+        return selecting[0] if selecting else otherwise
 
     return lambda params: jax.tree_util.tree_map_with_path(label, params)

@@ -117,8 +117,9 @@ def test_a_command_that_reads_what_it_has_saved(rewrite: Rewrite) -> None:
     reads = MAIN.replace("train(int(sys.argv[1]), 5)", "print(saved(train(0, 1))['target'])")
     reads = reads.replace(
         "@jax.jit",
-        "def saved(optimizer):\n    from flax import serialization\n"
-        "    return serialization.msgpack_restore(serialization.to_bytes(optimizer))\n\n@jax.jit",
+        "def saved(optimizer):\n    from pathlib import Path\n    from flax import serialization\n"
+        "    Path('saved').write_bytes(serialization.to_bytes(optimizer))\n"
+        "    return serialization.msgpack_restore(Path('saved').read_bytes())\n\n@jax.jit",
     )
     done = rewrite("--write", "--verify", f"{sys.executable} train.py", to="optax", train=reads)
     assert (done.status, read("train.py")) == (2, reads)

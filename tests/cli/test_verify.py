@@ -194,3 +194,46 @@ def test_a_record_of_the_machine_of_then(
     assert done.status == 1 and "train.py:66, then" in done.errors
     done = commands._run(["verify", "true", "--before", "then.npz"], {})
     assert done.status == 2 and "The command did no step" in done.errors
+ALONE = """\
+import jax
+import jax.numpy as jnp
+from flax import optim
+
+definition = optim.Adam(0.1)
+
+
+def step(params, state):
+    return definition.apply_gradient(definition.hyper_params, params, state, params)
+
+
+params = {"w": jnp.arange(3.0)}
+state = definition.init_state(params)
+for _ in range(4):
+    params, state = step(params, state)
+"""
+BY_HAND = """\
+import jax.numpy as jnp
+import optax
+from flax.training.train_state import TrainState
+
+state = TrainState.create(apply_fn=None, params={"w": jnp.arange(3.0)}, tx=optax.adam(RATE))
+for _ in range(4):
+    state = state.apply_gradients(grads=state.params)
+"""
+
+
+@pytest.mark.exhaustive
+def test_steps_of_a_definition_by_itself(commands: Commands) -> None:
+    Path("old").mkdir()
+    Path("old/train.py").write_text(ALONE)
+    verify = ["verify", TRAIN, "--before", "old"]
+    done = commands._run(verify, {"train": BY_HAND.replace("RATE", "0.1")})
+    assert (done.status, done.output) == (0, f"1 optimizer, 4 of 4 steps: {BITS}")
+    assert commands._run(verify, {"train": BY_HAND.replace("RATE", "0.1001")}).status == 1
+    compiled = ALONE.replace("def step", "@jax.jit\ndef step")
+    Path("old/train.py").write_text(compiled)
+    done = commands._run(
+        verify, {"train": compiled.replace("flax import", "flaxoptim_compat import")}
+    )
+    told = "No numbers were compared.\nMade in train.py:10, only traced: its states were not"
+    assert done.status == 2 and told in done.errors

@@ -182,6 +182,10 @@ def test_a_definition_does_steps_by_itself(tmp_path: Path) -> None:
             params, state = definition.apply_gradient(hyper_params, params, state, params)
         jax.jit(definition.apply_gradient, static_argnums=())(hyper_params, params, state, params)
         step(optim.Adam(0.1).create(PARAMS))
+        sgd = optim.GradientDescent(0.1)
+        jax.jit(lambda p: sgd.apply_gradient(sgd.hyper_params, p, sgd.init_state(p), p))(PARAMS)
+    (traced,) = records.read(tmp_path).traced.values()
+    assert {line.function for line in traced} == {"<lambda>"}
     found = states(tmp_path)
     assert [(state.what, *state.step) for state in found] == [
         *(("MultiOptimizer", 0), ("MultiOptimizer", 1), ("MultiOptimizer", 2)),

@@ -59,7 +59,7 @@ def test_moments_keep_their_dtype_beside_a_wide_decay() -> None:
     assert dtypes == [jnp.float32, jnp.bfloat16]
 
 
-def test_the_first_filter_that_selects_a_parameter_gives_it_its_label() -> None:
+def test_the_filter_that_selects_a_parameter_gives_it_its_label() -> None:
     seen = []
 
     def is_matrix(path: str, value: object) -> bool:
@@ -67,8 +67,8 @@ def test_the_first_filter_that_selects_a_parameter_gives_it_its_label() -> None:
         return jnp.ndim(value) == 2
 
     params = {"dense": {"kernel": jnp.ones((2, 3)), "bias": jnp.ones(3)}, "scale": jnp.ones(())}
-    in_dense = lambda path, _: "dense" in path
-    labels = transforms.labels({"matrices": is_matrix, "dense": in_dense}, otherwise="frozen")
+    is_bias = lambda path, _: "bias" in path
+    labels = transforms.labels({"matrices": is_matrix, "dense": is_bias}, otherwise="frozen")
     expected = {"dense": {"kernel": "matrices", "bias": "dense"}, "scale": "frozen"}
     assert labels(params) == expected
     assert sorted(seen) == ["/dense/bias", "/dense/kernel", "/scale"]
@@ -77,6 +77,9 @@ def test_the_first_filter_that_selects_a_parameter_gives_it_its_label() -> None:
     moved = optax.apply_updates(params, tx.update(params, tx.init(params), params)[0])
     dense = {"kernel": -params["dense"]["kernel"], "bias": jnp.zeros(3)}
     assert_same(moved, {**params, "dense": dense})
+    both = transforms.labels({"matrices": is_matrix, "all": lambda *_: True}, otherwise="frozen")
+    with pytest.raises(ValueError, match=r"^Multiple filters select /dense/kernel: matrices, all"):
+        optax.partition({**parts, "all": optax.sgd(1.0)}, both).init(params)
 
 
 NEED_PARAMETERS = {

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+
 from flaxoptim_compat import catalogue
+from flaxoptim_compat.migrate.names.dotted import last_name, looked_up_by, name_asked
+from flaxoptim_compat.migrate.program.document import Document
 
 # {module: names}, of all releases together. OptimizerDef could be had from every module of an
 # optimizer, since each imports it.
@@ -67,3 +71,28 @@ def is_dynamic_scale(name: str) -> bool:
     """True if a name of flax.optim is one of dynamic loss scaling."""
     parts = name.split(".")[2:]
     return parts[:1] in (["dynamic_scale"], ["DynamicScale"])
+
+
+def is_for_old_flax(document: Document, node: ast.AST) -> bool:
+    """True if code stands in the branch of ``hasattr(flax, "optim")`` that only old Flax runs.
+
+    The program itself says by this question what runs today.
+    """
+    inner = node
+    while (outer := document.parents.get(inner)) is not None:
+        if isinstance(outer, ast.If | ast.IfExp):
+            test, old = outer.test, outer.body
+            if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test, old = test.operand, outer.orelse
+            if _asks_for_optim(test) and inner in (old if isinstance(old, list) else [old]):
+                return True
+        inner = outer
+    return False
+
+
+def _asks_for_optim(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Call)
+        and looked_up_by(test) == "hasattr"
+        and (last_name(test.args[0]), name_asked(test)) == ("flax", "optim")
+    )

@@ -152,7 +152,7 @@ class Expression:
         return Injecting(self._document, {name: self._start(bound, name) for name in names})
 
     def labels(self, filters: Mapping[str, ast.expr], injecting: Injecting) -> ast.expr:
-        """The function that labels parameters with the key of the first filter that selects each.
+        """The function that labels parameters with the key of the filter that selects each.
 
         Args:
           filters: the filters by their labels.

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 
 from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.names.surface import is_for_old_flax
 from flaxoptim_compat.migrate.optimizers.definitions import (
     filters_of,
     focus_of,
@@ -27,15 +28,19 @@ from flaxoptim_compat.migrate.optimizers.use import (
     advised,
     is_spelled_out,
     shown,
+    sites_of,
 )
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.evidence import Evidence
-from flaxoptim_compat.migrate.values.objects import Site, Traversal
+from flaxoptim_compat.migrate.values.known_names import MAPS_TREES
+from flaxoptim_compat.migrate.values.objects import Function, Object, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from flaxoptim_compat.observation.places import from_here
 
 _MADE_ELSEWHERE = (
     "Nothing in these files makes this optimizer or its definition: give rewrite the files that do."
 )
+_OLD_FLAX = '`hasattr(flax, "optim")` decides about this optimizer, and is False since flax 0.6.0.'
 _TOO_MUCH = (
     "Too many optimizers and other values go through the same code here to tell them apart."
     f" {RUN_TO_KNOW}"
@@ -73,6 +78,7 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
     unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
+    unit.starts_at_array |= any(_asks_leaves(points_to, unit, each) for each in unit.documents)
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.lacking = _lacking(points_to, unit)
     steps = [each for each in _steps(unit) if each not in unit.bridged]
@@ -98,6 +104,10 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
 
 def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
     """The uses that keep a unit from being rewritten, each with the reason."""
+    places: list[Use | Site] = [*unit.sites, *unit.uses]
+    if unit.uses and any(is_for_old_flax(each.document, each.node) for each in places):
+        first = next((each for each in unit.uses if each.makes), unit.uses[0])
+        return [dataclasses.replace(first, problem=_OLD_FLAX)]
     if unit.is_reached:
         if elsewhere := list(_used_elsewhere(points_to.evidence, unit)):
             return elsewhere
@@ -150,6 +160,25 @@ _MAY_AVERAGE = (
     "The step may average its gradients after `replicate()`, or not: write"
     " `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` where it does."
 )
+
+
+def _asks_leaves(points_to: PointsTo, unit: Unit, document: Document) -> bool:
+    """True if a function over the leaves of an optimizer asks them for what only arrays have."""
+    for call in document.of_kind(ast.Call):
+        trees = map(points_to.values, call.args[1:])
+        if (
+            points_to.package_names(call.func) & MAPS_TREES
+            and sites_of(frozenset[Object]().union(*trees), Optimizer) & {*unit.sites}
+            and any(map(_asks_parameter, points_to.functions(call.args[0])))
+        ):
+            return True
+    return False
+
+
+def _asks_parameter(function: Function) -> bool:
+    """True if a function asks one of its parameters for an attribute."""
+    asked = (each.value for each in ast.walk(function.node) if isinstance(each, ast.Attribute))
+    return any(isinstance(each, ast.Name) and each.id in function.parameters for each in asked)
 
 
 def _steps(unit: Unit) -> list[Use]:

@@ -183,6 +183,30 @@ _FIRST_COPY = (
 )
 
 
+def class_asked(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """The class of an optimizer or a definition, asked for by ``type`` or ``isinstance``.
+
+    ``Optimizer`` and ``OptimizerDef`` are none of the classes here: others take their place.
+    """
+    match call.args:
+        case [asked] if "type" in points_to.package_names(call.func):
+            values = points_to.values(asked)
+            if sites := sites_of(values, Optimizer):
+                yield Use("FOC219", document, call, sites, _CLASS_ASKED.format(shown(call)))
+        case [asked, of] if "isinstance" in points_to.package_names(call.func):
+            classes = of.elts if isinstance(of, ast.Tuple) else [of]
+            names = frozenset[str]().union(*map(points_to.package_names, classes))
+            is_of_these = any(map(known_names.is_definition, names))
+            values = points_to.values(asked) if is_of_these else frozenset()
+        case _:
+            return
+    if sites := sites_of(values, Definition):
+        yield Use("FOC201", document, call, sites, _CLASS_ASKED.format(shown(call)))
+
+
+_CLASS_ASKED = "`{}` asks for the class, which becomes another one."
+
+
 # Where something may be an optimizer, and it does not show
 
 

@@ -22,7 +22,7 @@ from flaxoptim_compat.migrate.values.known_names import RESTORING, SAVING
 from flaxoptim_compat.migrate.values.objects import Optimizer, Site, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-_ENTRY_IN_TEXT = re.compile(ENTRY)
+_ENTRY_IN_TEXT = re.compile(rf"{ENTRY}|\[\s*['\"]state['\"]\s*\]")
 # Entries of an optimizer, and their names in a TrainState.
 _TODAY = {"target": "params", "param_states": "opt_state"}
 
@@ -44,7 +44,12 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
         for owner, key, today in _named(node):
             held = points_to.values(owner)
             # Of what may be the nested dict of this very optimizer FOC210 says it.
-            if Stored() in held and not sites_of(held, StateDict):
+            if Stored() not in held or sites_of(held, StateDict):
+                continue
+            # Others have such an entry too; and of what is in it, its own place says it.
+            is_state = isinstance(key, ast.Constant) and key.value == "state"
+            is_taken_apart = isinstance(document.parents[node], ast.Subscript)
+            if not is_state or (not is_taken_apart and _saves_one_alone(points_to)):
                 yield key, today
     reads = any(Stored() in points_to.values(node) for node in calls)
     for node in document.of_kind(ast.Constant) if reads else ():
@@ -74,6 +79,18 @@ def _named(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, str]]:
                 match owner:
                     case ast.Subscript(value=owner, slice=ast.Constant(value="state")):
                         yield owner, key, "step"
+            elif name == "state":
+                yield owner, key, "opt_state"
+
+
+def _saves_one_alone(points_to: PointsTo) -> bool:
+    """True if the program saves an optimizer itself, and not in a dict, where ``state`` is one."""
+    return any(
+        points_to.package_names(call.func) & SAVING
+        and any(sites_of(points_to.values(each), Optimizer) for each in arguments_of(call))
+        for document in points_to.documents
+        for call in document.of_kind(ast.Call)
+    )
 
 
 def restored_elsewhere(points_to: PointsTo) -> Iterator[Use]:

@@ -12,7 +12,12 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.dotted import call_of, looked_up_by, names_in, prefixes_of
 from flaxoptim_compat.migrate.names.names import Names, NameUse
-from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
+from flaxoptim_compat.migrate.names.surface import (
+    is_dynamic_scale,
+    is_for_old_flax,
+    is_of_flax_optim,
+    served,
+)
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
@@ -50,7 +55,7 @@ def _uses(reading: Reading) -> dict[str, list[NameUse]]:
     """The uses of flax.optim, by the rules that are about them."""
     by_code: dict[str, list[NameUse]] = {}
     for use in reading.names.uses:
-        if is_of_flax_optim(use.name):
+        if is_of_flax_optim(use.name) and not is_for_old_flax(reading.document, use.node):
             by_code.setdefault(_code(use, reading.names), []).append(use)
     return by_code
 

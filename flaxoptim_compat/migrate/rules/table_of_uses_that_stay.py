@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.optimizers.escapes import (
+    class_asked,
     given_away,
     leaves_taken,
     put_away,
@@ -68,7 +69,7 @@ RECOGNISES = Recognises(
         Optimizer: {"state": _state, "optimizer_def": _definition, ANY: _unknown},
         Definition: {ANY: _assigned},
     },
-    [(ast.Call, stored_otherwise), (ast.Call, leaves_taken)],
+    [(ast.Call, stored_otherwise), (ast.Call, leaves_taken), (ast.Call, class_asked)],
     [(ast.Assign, put_away), (ast.Call, given_away)],
 )
 

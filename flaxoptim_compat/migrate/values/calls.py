@@ -36,6 +36,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Unknown,
     external,
     is_dict,
+    key_of,
 )
 
 # Methods of an optimizer that return one.
@@ -131,6 +132,11 @@ class Calls:
                 return self.result(call, self.bound_by(function), self._with_bound(node, given))
             case Transformed():
                 self.result(call, self.bound_by(function), given)
+                # The gradients of an optimizer are in an optimizer.
+                optimizers = [each for each in given[0, ""] if isinstance(each, Optimizer)]
+                if optimizers:
+                    made = self._memory.put(Container(call.node), ANYWHERE, frozenset(optimizers))
+                    return made.union(optimizers)
             case External(name=name):
                 return self._of_package(call, name, given)
             case Unknown():
@@ -272,7 +278,8 @@ class Calls:
     def _restored(self, call: Call, name: str, given: Given) -> Objects:
         """The nested dicts of a checkpoint, or the argument into which they are restored."""
         if known_names.returns_stored(name, call.node):
-            return frozenset({Stored()})
+            dicts = (each for each in given.all if isinstance(each, StateDict) or is_dict(each))
+            return frozenset({Stored(), *dicts})
         return given[known_names.RETURNS_ARGUMENT[name]]
 
     def _unpickled(self, call: Call, name: str, given: Given) -> Objects:
@@ -352,6 +359,11 @@ class Calls:
                 returned = calls(body, carry, xs)
                 memory.put(made, 1, memory.item(returned, 1))
                 return memory.put(made, 0, carry | memory.item(returned, 0))
+            case "reduce", [function, over, *start]:
+                entries = memory.entries(over)
+                carry = start[0] if start else entries
+                carry |= calls(function, carry, entries)
+                return carry | calls(function, carry, entries)
             case _, [functions, *_]:
                 return self.result(call, functions, given.behind(1))
         return NOTHING
@@ -400,7 +412,16 @@ class Calls:
         return self._memory.put(made, 1, given[0, "tree"])
 
     def _state_dict(self, call: Call, name: str, given: Given) -> Objects:
-        return _state_dicts(given[0, "target"])
+        """The nested dicts of an optimizer, or of those in a dict, or the bytes of these dicts."""
+        memory, target = self._memory, given[0, "target"]
+        found = _state_dicts(target)
+        for each in target:
+            if isinstance(each, Container) and isinstance(each.node, ast.Dict):
+                made = Container(call.node, is_dict=True)
+                for key in map(key_of, filter(None, each.node.keys)):
+                    entry = _state_dicts(memory.item(frozenset({each}), key))
+                    found |= memory.put(made, key, entry)
+        return found
 
     def _get_field(self, call: Call, name: str, given: Given) -> Objects:
         memory = self._memory
@@ -507,7 +528,7 @@ _DOES: dict[str, _Does] = {
         (known_names.CONTAINER_FUNCTIONS, Calls._container),
         (known_names.MAKE_DICTS, Calls._dict),
         (known_names.FLATTEN, Calls._taken_apart),
-        (["flax.serialization.to_state_dict"], Calls._state_dict),
+        (["flax.serialization.to_bytes", "flax.serialization.to_state_dict"], Calls._state_dict),
         # Its keys are paths, and what it returns holds no optimizer.
         (["flax.traverse_util.flatten_dict"], lambda *given: NOTHING),
         (["getattr"], Calls._get_field),

@@ -359,8 +359,10 @@ class _Reader:
 
     def _with_item(self, node: ast.withitem) -> None:
         value = self._value(node.context_expr)
+        # Of a function with `contextlib.contextmanager` it is what that yields.
+        made = frozenset(each for each in value if _is_of_generator(each))
         if node.optional_vars is not None:
-            self._assign(node.optional_vars, value)
+            self._assign(node.optional_vars, (value - made) | self._memory.entries(made))
 
     def _open(self, node: ast.AST) -> Objects:
         return frozenset({Unknown(self._file.document, node)})
@@ -776,6 +778,10 @@ def _of_kind(of: Object) -> Iterator[Object]:
         yield Optimizer(None)
     elif isinstance(of, External) and known_names.legacy_name(of.name) == known_names.BASE:
         yield Definition(None)
+
+
+def _is_of_generator(each: Object) -> bool:
+    return isinstance(each, Container) and isinstance(each.node, FunctionNode)
 
 
 def _is_own(each: Object) -> bool:

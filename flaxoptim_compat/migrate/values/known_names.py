@@ -220,6 +220,7 @@ LEAVES = frozenset(
         "jax.tree.leaves",
         "jax.tree_leaves",
         "jax.tree_util.tree_leaves",
+        "optax.global_norm",
     }
 )
 

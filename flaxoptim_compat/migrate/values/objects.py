@@ -73,7 +73,7 @@ class Create(Object):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StateDict(Object):
-    """The values of an optimizer as nested dicts, or as one whose keys are paths."""
+    """The values of an optimizer as nested dicts, one whose keys are paths, or bytes of these."""
 
     site: Site | None
 

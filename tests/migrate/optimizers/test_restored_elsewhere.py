@@ -97,6 +97,7 @@ def test_only_definitions_of_the_same_class_have(
     [
         'checkpoints.restore_checkpoint("run", None)["target"]',
         'serialization.msgpack_restore(file.read())["state"]["step"]',
+        'serialization.msgpack_restore(file.read())["state"]',
         'serialization.msgpack_restore(file.read())["optimizer"]["target"]',
         'checkpoint.load_state_dict("run")["optimizer"]["target"]',
     ],
@@ -109,6 +110,12 @@ def test_what_reads_entries_of_a_checkpoint_is_told_their_names(read: str, tmp_p
     assert "TrainState.create(" in found["train.py"]
     told = reader.replace("]\n", "]  # noqa: FOC215\n")
     assert told in rewritten(tmp_path / "other", train=TRAIN, export=told)["export.py"]
+
+
+def test_another_entry_may_be_called_state(tmp_path: Path) -> None:
+    training = TRAIN.replace("optimizer, 3)", "{'optimizer': optimizer, 'state': grads}, 3)")
+    reading = "print(checkpoints.restore_checkpoint('run', None)['state'])\n"
+    assert reading in rewritten(tmp_path, train=training, export=reading)["export.py"]
 
 
 def test_what_names_no_flax_reads_them_too(tmp_path: Path) -> None:

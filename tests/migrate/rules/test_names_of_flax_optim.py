@@ -282,3 +282,22 @@ def test_dynamic_scale_is_that_of_flax_0_5_3() -> None:
         ours, theirs = found.dynamic_scale, expected.dynamic_scale
         assert float(ours.scale) == float(theirs.scale)
         assert int(ours.fin_steps) == int(theirs.fin_steps)
+
+
+@pytest.mark.parametrize("target", ["shim", "optax"])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        "if hasattr(flax, 'optim'):\n    o = {}\nelse:\n    o = other",
+        "if not hasattr(flax, 'optim'):\n    o = other\nelse:\n    o = {}",
+        "o = {} if hasattr(flax, 'optim') else other",
+    ],
+)
+def test_what_only_old_flax_runs_stays(chosen: str, target: str) -> None:
+    text = chosen.format("flax.optim.Adam(0.1).create(p)")
+    program = f"import flax\n{text}\nprint(o.target)\n"
+    rewritten = rewrite(program, target)
+    assert without_marks(rewritten) == program
+    assert "# FOC103: hasattr(flax, 'optim') is False since" in rewritten
+    other = program.replace("hasattr(flax,", "hasattr(args,")
+    assert "flax.optim" not in without_marks(rewrite(other, target))

@@ -484,6 +484,21 @@ STAYS = {
         "    d = o.state_dict() if g else serialization.msgpack_restore(p)\n    return d['target']",
         "FOC210",
     ),
+    "an entry of its bytes": (
+        "from flax.serialization import msgpack_restore, to_bytes\n"
+        "    return msgpack_restore(to_bytes(o))['state']",
+        "FOC210",
+    ),
+    "an entry of the bytes of what has it": (
+        "from flax.serialization import msgpack_restore, to_bytes\n"
+        "    return msgpack_restore(to_bytes({'of': o, 'to': g}))['of']['target']",
+        "FOC210",
+    ),
+    "its norm, of which the sum is in another order": (
+        "import optax\n    return optax.global_norm(o)",
+        "FOC218",
+    ),
+    "its class": ("return type(o).__name__", "FOC219"),
     "so does a file that is not given": (
         "from .optimizers import Lion\n"
         "    if g:\n        o = Lion().create(p)\n    return o.target",
