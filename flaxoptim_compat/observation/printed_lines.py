@@ -36,7 +36,7 @@ _LEFT_OUT = [
         ),
         # Of pytest, which counts warnings, and pads its lines.
         (r",? \d+ warnings?\b", ""),
-        (r"={3,}", "="),
+        (r"={2,}", "="),
     ]
 ]
 _TOKEN = re.compile(rf"(?:(?<!\w)[-+])?{_NUMBER}(?!\w)|\w+|\S")

@@ -457,7 +457,10 @@ def _unlike(lines: ComparedLines, files: ComparedFiles) -> Iterator[str]:
         if count > _SHOWN:
             yield f"  and in {count - _SHOWN:,} more"
     if files.differing:
-        yield f"Files differ: {_first(files.differing)}"
+        yield "Files differ:"
+        yield from (f"  {each}" for each in files.differing[:_SHOWN])
+        if len(files.differing) > _SHOWN:
+            yield f"  and {len(files.differing) - _SHOWN:,} more"
 
 
 def _alike(lines: ComparedLines, files: ComparedFiles, has_again: bool) -> Iterator[str]:

@@ -214,7 +214,7 @@ def _other_entries(old: Any, new: Any, closeness: Closeness) -> str:
         # The old program saves {target, state}, the new one {step, params, opt_state}.
         olds, news = _comparable(old, old_optimizers), _comparable(new, new_optimizers)
         moments = [
-            (first.place, moment, list(_moments(second)))
+            ("/".join((*first.path, "moments")), moment, list(_moments(second)))
             for first, second in zip(old_optimizers, new_optimizers, strict=False)
             for moment in _moments(first)
         ]
@@ -226,7 +226,7 @@ def _other_entries(old: Any, new: Any, closeness: Closeness) -> str:
             return f"{name} differs"
     for place, moment, others in moments:
         if not any(_are_close(moment, each, closeness) for each in others):
-            return f"a moment of {place} differs"
+            return f"{place} differ"
     return ""
 
 
