@@ -45,6 +45,9 @@ _WARNING = re.compile(r"\S.*:\d+: (?:\w+\.)*\w*Warning: ")
 _NO_OUTPUT = re.compile(r"W\d{4} |WARNING:|flaxoptim-compat: |.*\.(?:cc|cpp|h):\d+\] ")
 _OF_PYTEST = re.compile(r"=+ warnings summary")
 
+# As much is shown before the first difference of two lines, and after.
+_CONTEXT = 40
+
 Pair = tuple[str, str]
 
 
@@ -81,8 +84,12 @@ class ComparedLines:
 
     def in_words(self) -> str:
         """How many lines differ, and the first ones."""
-        (old, new), *more = self.differing
-        return f"`{old:.100}` is now `{new:.100}`" + (f", and {len(more):,} more" if more else "")
+        pair, *more = self.differing
+        # A file of JSON may be one line, of which the beginning tells little.
+        signs = enumerate(zip(*pair, strict=False))
+        start = max(0, next((at for at, (a, b) in signs if a != b), 0) - _CONTEXT)
+        old, new = (f"{'…' if start else ''}{each[start : start + 2 * _CONTEXT]}" for each in pair)
+        return f"`{old}` is now `{new}`" + (f", and {len(more):,} more" if more else "")
 
 
 @dataclasses.dataclass(frozen=True)
