@@ -22,7 +22,8 @@ package. Without --before, the old program is that of the last commit that impor
 
 {proving.HOW}
 
-Exit status: 0 if the numbers are the same, 1 if they differ, 2 if they could not be compared."""
+Exit status: 0 if the numbers are the same, and the output and files too or accepted; 1 if one of
+these differs; 2 if they could not be compared."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
