@@ -472,7 +472,7 @@ def _alike(lines: ComparedLines, files: ComparedFiles, has_again: bool) -> Itera
     but = (
         ", but for what differs between two runs of the old program"
         if has_again
-        else (", but for times, places in the source or roundings")
+        else (", but for times, addresses, lines of the source or roundings")
     )
     if what:
         rest = "" if lines.is_exact and files.is_exact else but

@@ -173,7 +173,7 @@ def _difference(old: Path, new: Path, again: Path | None, closeness: Closeness) 
     try:
         with _contents(old) as one, _contents(new) as other:
             return _other_entries(one, other, closeness)
-    except (CheckpointError, OSError, ValueError):
+    except (CheckpointError, OSError, EOFError, ValueError):
         return "other bytes"
 
 
