@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 HOW = """\
 The commands run in copies of the current folder, each time with the same files: yours stay as
 they are. They run as "flaxoptim-compat run" would, with all programs that they start. All steps of
-all optimizers must have the same numbers before and after."""
+all optimizers must have the same numbers before and after. What the commands print and write must
+be the same too, or be accepted with --accept-output."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=float,
         help="end a command that takes longer; nothing is proven then",
+    )
+    parser.add_argument(
+        "--accept-output",
+        action="store_true",
+        help="take it for proven even where the program prints other lines or writes other files"
+        " than before; the output lists them",
     )
 
 
@@ -58,6 +65,8 @@ def proving(
     top = folder_of([here, *paths])
     shared = [Path(os.path.relpath(os.path.abspath(each), top)) for each in arguments.share]
     directory = Path(os.path.relpath(os.path.realpath(here), top))
-    terms = Terms(arguments.timeout, sys.stderr.isatty(), arguments.reach_all)
+    terms = Terms(
+        arguments.timeout, sys.stderr.isatty(), arguments.reach_all, arguments.accept_output
+    )
     with Copies(top, shared) as copies:
         yield Proof(commands, copies, directory, terms, print_aside)

@@ -116,7 +116,7 @@ def _refuse_combinations(arguments: argparse.Namespace) -> None:
         error(f"the following arguments are required: {', '.join(missing)}")
     if arguments.verify and not arguments.write:
         error("--verify goes with --write: a proof decides whether the files are written.")
-    for option in ("share", "timeout", "reach_all"):
+    for option in ("share", "timeout", "reach_all", "accept_output"):
         if getattr(arguments, option) and not arguments.verify:
             error(f"--{option.replace('_', '-')} goes with --verify.")
     if arguments.accept_changes and arguments.to != "optax":

@@ -32,7 +32,8 @@ If the old program runs only on an old machine, record it there: flaxoptim-compa
 > record.py; copy that file to the machine, and run: python record.py then.npz train.py. Another
 machine rounds otherwise, so the numbers are compared within a tolerance.
 
-Exit status: 0 if the numbers are the same, 1 if they differ, 2 if they could not be compared."""
+Exit status: 0 if the numbers are the same, and the output and files too or accepted; 1 if one of
+these differs; 2 if they could not be compared."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,6 +12,7 @@ exist, and what is written into files that were open already.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import sys
@@ -87,6 +88,10 @@ def start(text: str) -> Callable[[object], None]:
                 # Python goes on as without this hook.
                 pass
 
+    # What several processes print into one file is compared by whole lines.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # there may be none
+            stream.reconfigure(line_buffering=True)
     imports.before_search(None)
     report.watch_the_end()
     sys.addaudithook(hook)

@@ -27,6 +27,8 @@ from flaxoptim_compat.observation.records import Record
 _SECONDS = 0.05
 # So many last bytes of the output are shown when a command fails.
 _SHOWN = 16_000
+# So many first bytes of the output are compared.
+_COMPARED = 1 << 24
 
 
 class ObservedRun(NamedTuple):
@@ -45,6 +47,12 @@ class ObservedRun(NamedTuple):
     record: Record
     uses: Uses
     processes: list[ProcessReport]
+
+    @property
+    def text(self) -> str:
+        """The output, or the beginning of a large one."""
+        with self.output.open("rb") as file:
+            return file.read(_COMPARED).decode(errors="replace")
 
     @property
     def last_lines(self) -> str:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from flaxoptim_compat.observation import observed_command
+from flaxoptim_compat.observation import observed_command, printed_lines, written_files
 from flaxoptim_compat.observation.copies import Copies, Sources
 from flaxoptim_compat.observation.curves import Runs
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.pairing import Pairing, paired
 from flaxoptim_compat.observation.places import Uses, from_here
+from flaxoptim_compat.observation.printed_lines import Closeness, ComparedLines
 from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.stated_causes import stated_causes
@@ -30,10 +31,18 @@ from flaxoptim_compat.observation.trajectories import (
     Divergence,
     compare,
 )
+from flaxoptim_compat.observation.written_files import ComparedFiles, Written
 from flaxoptim_compat.parity.renderings.wording import versions_text
 
+# Another order of operations moves a number that a program computes by some units in the last place
+# of float32. If the optimizers agree only within a part of the distance that they travelled, a loss
+# as a difference of larger numbers may be off by some ten times as much.
+_SOME_ROUNDINGS = 1e-6
+_AMPLIFIED, _LEAST, _MOST = 100.0, 1e-5, 1e-3
 # So many new files are named.
 _MADE = 5
+# So many lines and files that differ are shown.
+_SHOWN = 5
 _DIFFER = "The numbers differ."
 _SUSPECTS = "Changed lines that may be the cause:"
 _TRAIN = """\
@@ -41,6 +50,8 @@ A command has to train: to start the program, or tests of it, so that these opti
 _NO_STEPS = f"""\
 {_TRAIN}
 Otherwise leave --verify out: the files are then written without a proof."""
+_OTHER_OUTPUT = "The optimizers agree, but the program makes something else of them:"
+_TO_ACCEPT = "If this is as it should be, add --accept-output."
 
 
 class NotProven(Exception):
@@ -85,11 +96,13 @@ class Terms(NamedTuple):
       timeout: the seconds that each command may take.
       is_shown: whether to show what the commands print.
       reaches_all: whether the commands must do steps with each optimizer that was moved.
+      accepts_output: whether what the commands print and write may differ.
     """
 
     timeout: float | None = None
     is_shown: bool = False
     reaches_all: bool = False
+    accepts_output: bool = False
 
 
 class Proof:
@@ -133,6 +146,10 @@ class Proof:
         self._before: list[ObservedRun] = []
         self._paired: list[Pairing] = []
         self._after: list[ObservedRun] = []
+        # Another run of the old program, where one was needed.
+        self._again: list[ObservedRun] = []
+        # What each of the three wrote in its copy.
+        self._written: dict[str, Written] = {}
 
     def run_old(self, sources: Sources) -> None:
         """Run all commands with the old program.
@@ -191,15 +208,19 @@ class Proof:
             knows, so all that did steps are.
 
         Raises:
-          NotProven: the numbers differ, or none were compared.
+          NotProven: the numbers differ, or none were compared, or what the programs print or write
+            differs, and the terms do not accept that.
         """
         comparisons = [self._comparison(each, changes, moved) for each in range(len(self._after))]
         then = [f"The old program ran with {versions_text(self._before[0].record.versions)}."]
-        return [
+        compared = [
             *(then if self._is_elsewhere else []),
             *self._troubles(),
             *self._compared(comparisons, moved),
         ]
+        if self._is_elsewhere:
+            return compared
+        return [*compared, *self._output_and_files(_closeness(comparisons))]
 
     def place_of(self, path: Path) -> Path:
         """The path of a file of the user in the copies."""
@@ -219,6 +240,7 @@ class Proof:
         prepare: Callable[[Path], object] = lambda copy: None,
     ) -> list[ObservedRun]:
         prepare(self._copies.fresh(sources) / self._directory)
+        noted = written_files.noted(self._copies.copy)
         runs: list[ObservedRun] = []
         for number, command in enumerate(self.commands):
             self._say(f"{when}: {command}")
@@ -241,7 +263,43 @@ class Proof:
             file = self._copies.copy / path
             if content is not None and (not file.is_file() or file.read_bytes() != content):
                 raise NotProven(f"The command has changed {path}, so another program was run.")
+        self._written[name] = written_files.taken(self._copies.copy, noted, self._copies.top)
         return runs
+
+    def _run_again(self) -> list[ObservedRun]:
+        """The old program, run once more."""
+        if not self._again:
+            self._again = self._run("again", "Once more, with the old program", self._old)
+        return self._again
+
+    def _output_and_files(self, closeness: Closeness) -> Iterator[str]:
+        """The lines on what the programs printed and wrote.
+
+        Raises:
+          NotProven: they differ, and two runs of the old program do not differ there.
+        """
+        lines, files = self._products(closeness)
+        if lines.differing or files.differing:
+            self._run_again()
+            lines, files = self._products(closeness)
+        if unlike := list(_unlike(lines, files)):
+            if not self._terms.accepts_output:
+                text = "\n".join([_OTHER_OUTPUT, *unlike, _TO_ACCEPT])
+                raise NotProven(text, differs=True)
+            yield "Accepted:"
+            yield from unlike
+        else:
+            yield from _alike(lines, files, bool(self._again))
+        if files.left_out:
+            yield f"Not compared, since it differs from run to run: {_first(files.left_out)}"
+
+    def _products(self, closeness: Closeness) -> tuple[ComparedLines, ComparedFiles]:
+        third: list[str | None] = [each.text for each in self._again] or [None] * len(self._before)
+        runs = zip(self._before, self._after, third, strict=True)
+        lines = [printed_lines.compare(old.text, new.text, x, closeness) for old, new, x in runs]
+        before, after = self._written["before"], self._written["after"]
+        files = written_files.compare(before, after, self._written.get("again"), closeness)
+        return printed_lines.together(lines), files
 
     def _refuse_originals(self, done: ObservedRun) -> None:
         """Raise if a process ran code of the user's folder itself."""
@@ -290,7 +348,7 @@ class Proof:
 
     def _refuse_unseeded(self, number: int) -> None:
         """Raise if two runs of the old program differ too."""
-        again = self._run("again", "Once more, with the old program", self._old)[number]
+        again = self._run_again()[number]
         own = compare(self._before[number].record, again.record).divergence
         if own is None:
             return
@@ -307,8 +365,7 @@ class Proof:
         for path, what in sorted(self._kept):
             yield f"Kept from changing, since it is outside of the copy: {path} ({what})"
         if made := sorted(filter(os.path.lexists, self._made)):
-            more = f" and {len(made) - _MADE:,} more" if len(made) > _MADE else ""
-            yield f"New files outside of the copies: {', '.join(made[:_MADE])}{more}"
+            yield f"New files outside of the copies: {_first(made)}"
 
     def _compared(
         self, comparisons: Sequence[Comparison], moved: Sequence[Moved] | None
@@ -480,6 +537,52 @@ def _reservation(result: ComparedOptimizer, is_elsewhere: bool) -> str:
 def _made_in(result: ComparedOptimizer) -> str:
     lines = dict.fromkeys(f"{from_here(each.file)}:{each.number}" for each in result.created)
     return f"Made in {', '.join(lines)}"
+
+
+def _closeness(comparisons: Sequence[Comparison]) -> Closeness:
+    """How close the numbers have to be that programs make of optimizers which agree so closely."""
+    worst = [each.worst for each in comparisons if each.worst is not None]
+    if not worst:
+        return Closeness(_SOME_ROUNDINGS, is_rounded=False)
+    part = max(each.error / (each.distance or each.before.largest or 1.0) for each in worst)
+    return Closeness(min(_MOST, max(_LEAST, _AMPLIFIED * part)), is_rounded=True)
+
+
+def _unlike(lines: ComparedLines, files: ComparedFiles) -> Iterator[str]:
+    """The lines on what two programs print and write differently."""
+    if count := len(lines.differing):
+        yield f"The output differs in {count:,} line{'' if count == 1 else 's'}:"
+        for pair in lines.differing[:_SHOWN]:
+            yield from (f"  {sign} {text}" for sign, text in zip("-+", pair, strict=True) if text)
+        if count > _SHOWN:
+            yield f"  and in {count - _SHOWN:,} more"
+    if files.differing:
+        yield "Files differ:"
+        yield from (f"  {each}" for each in files.differing[:_SHOWN])
+        if len(files.differing) > _SHOWN:
+            yield f"  and {len(files.differing) - _SHOWN:,} more"
+
+
+def _alike(lines: ComparedLines, files: ComparedFiles, has_again: bool) -> Iterator[str]:
+    """The line on what two programs print and write in the same way."""
+    counts = ((lines.compared, "line", " of output"), (files.compared, "written file", ""))
+    what = [
+        f"{count:,} {name}{'' if count == 1 else 's'}{of}" for count, name, of in counts if count
+    ]
+    but = (
+        ", but for what differs between two runs of the old program"
+        if has_again
+        else (", but for times, addresses, lines of the source or roundings")
+    )
+    if what:
+        rest = "" if lines.is_exact and files.is_exact else but
+        yield f"{' and '.join(what)}: the same before and after{rest}."
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first ones of many."""
+    more = f" and {len(names) - _MADE:,} more" if len(names) > _MADE else ""
+    return f"{', '.join(names[:_MADE])}{more}"
 
 
 def _step(state: ObservedState) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,38 @@ for i in range(start, start + 8):
     if (i + 1) % 4 == 0:
         checkpoints.save_checkpoint("runs", optimizer, i + 1, keep=2)
 """
+# The same as a program that prints and writes what differs from run to run, in three processes.
+NOISY = (
+    "import json, multiprocessing, os, sys, time, uuid\nimport absl.logging, numpy as np\n"
+    + PROGRAM.partition("optimizer = optim")[0]
+    + """\
+def train(seed):
+    begin = time.time()
+    optimizer = optim.Adam(learning_rate=0.1).create({"w": jnp.ones((3, 2))})
+    run = os.path.join("runs", time.strftime("%Y-%m-%d_%H-%M-%S") + "-" + uuid.uuid4().hex[:8])
+    os.makedirs(run)
+    print("Run", run, "in", os.getpid(), object())
+    losses = []
+    for i in range(6):
+        x = jax.random.normal(jax.random.PRNGKey(10 * seed + i), (4, 3))
+        optimizer, value = step(optimizer, x)
+        losses.append(float(value))
+        rate = (i + 1) / (time.time() - begin)
+        sys.stderr.write(f"\\r{i + 1}/6 |{'#' * i}| [{rate:.2f}it/s, loss={value:.4f}]")
+        absl.logging.info("step %d loss %.5f, %.3f sec/step", i, value, 1 / rate)
+    print(f"\\nworker {seed} done after {time.time() - begin:.1f} seconds, loss {value}")
+    with open(os.path.join(run, "metrics.json"), "w") as f:
+        json.dump({"time": time.time() - begin, "process": os.getpid(), "loss": losses}, f)
+    checkpoints.save_checkpoint(f"ckpt{seed}", optimizer, 6)
+    np.save(f"last{seed}.npy", optimizer.target["w"])
+
+
+if __name__ == "__main__":
+    absl.logging.set_verbosity("info")
+    with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
+        pool.map(train, [1, 2], chunksize=1)
+"""
+)
 TRAIN = f"{sys.executable} train.py"
 BITS = "the same bits before and after.\n"
 
@@ -85,7 +118,8 @@ def test_a_run_folder_stays_as_it_is(commands: Commands, tmp_path: Path) -> None
 
     verify = commands._run(["verify", TRAIN, "--convert", convert], {})
     assert verify.status == 0, verify.errors
-    assert verify.output.endswith(BITS) and contents(Path("runs")) == before
+    assert verify.output.endswith(f"{BITS}2 written files: the same before and after.\n")
+    assert contents(Path("runs")) == before
     refused = commands._run(["verify", TRAIN], {})
     assert refused.status == 2 and "give the command that converts it" in refused.errors
 
@@ -112,6 +146,33 @@ def test_there_has_to_be_an_old_program(commands: Commands) -> None:
     git("commit", "-qm", "nothing", "--allow-empty")
     done = commands._run(["verify", "true"], {"a": "import jax\n"})
     assert done.status == 2 and "No commit has a file in" in done.errors
+
+
+@pytest.mark.exhaustive
+def test_what_two_runs_of_the_old_program_do_differently_is_left_out(commands: Commands) -> None:
+    Path("old").mkdir()
+    Path("old/train.py").write_text(NOISY)
+    options = ("--write", "--verify", TRAIN)
+    done = commands.rewrite(*options, paths=("train.py",), to="optax", train=NOISY)
+    assert done.status == 0, done.errors
+    text = Path("train.py").read_text()
+    assert re.search(
+        r"\n\d+ lines of output and 6 written files: the same .* two runs", done.output
+    )
+    wrong = text.replace('"loss": losses}', '"loss": losses[1:]}')
+    done = commands._run(["verify", TRAIN, "--before", "old"], {"train": wrong})
+    assert done.status == 1 and "metrics.json: `" in done.errors and wrong != text
+
+
+def test_another_output_is_shown_and_can_be_accepted(commands: Commands) -> None:
+    prints = f'{PROGRAM}\nprint("a", type(optimizer).__name__, "of", start)\n'
+    options = ["--write", "--verify", TRAIN]
+    done = commands.rewrite(*options, to="optax", train=prints)
+    assert (done.status, Path("train.py").read_text()) == (2, prints)
+    told = "The output differs in 1 line:\n  - a Optimizer of 0\n  + a TrainState of 0\n"
+    assert told in done.errors and "No file was changed." in done.errors
+    done = commands.rewrite(*options, "--accept-output", to="optax")
+    assert done.status == 0 and f"{BITS}Accepted:\n{told}" in done.output
 
 
 def test_crashes_behind_a_pipe_are_no_proof(commands: Commands) -> None:
@@ -194,6 +255,8 @@ def test_a_record_of_the_machine_of_then(
     assert done.status == 1 and "train.py:66, then" in done.errors
     done = commands._run(["verify", "true", "--before", "then.npz"], {})
     assert done.status == 2 and "The command did no step" in done.errors
+
+
 ALONE = """\
 import jax
 import jax.numpy as jnp

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import runpy
 import tempfile
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,44 +20,60 @@ from flaxoptim_compat.observation.copies import Copies
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.places import Uses
 from flaxoptim_compat.observation.proof import NotProven, Proof, Terms
-from tests.observation.wrong_rewrites import PROGRAMS
+from tests.observation.wrong_rewrites import PROGRAMS, PROGRAMS_WITH_RESULTS, Program
 from tests.support.observed import recording
 
 
 class InProcess:
-    """Runs files of Python; of one with the same text it knows what it does."""
+    """Runs files of Python; of one with the same text it knows what it does, prints and writes."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, ObservedRun] = {}
+        self._known: dict[bytes, tuple[ObservedRun, dict[str, bytes]]] = {}
+        self._folder = tempfile.TemporaryDirectory()
 
     def __call__(self, command: str, copies: Copies, *_: object) -> ObservedRun:
         """Run a file of the copy, whose name is the command."""
         text = (copies.copy / command).read_bytes()
         if text not in self._known:
-            self._known[text] = _run(str(copies.copy / command))
-        return self._known[text]
+            output = Path(self._folder.name, f"output.{len(self._known)}")
+            run = _run(copies.copy / command, output)
+            self._known[text] = run, _contents(copies.copy)
+        run, files = self._known[text]
+        for name, content in files.items():
+            (copies.copy / name).write_bytes(content)
+        return run
 
 
-def _run(file: str) -> ObservedRun:
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "output")
-        output.touch()
-        with flaxoptim_compat.installed(era=True), recording(Path(folder)):
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir() if each.name != "train.py"}
+
+
+def _run(file: Path, output: Path) -> ObservedRun:
+    failed = False
+    with tempfile.TemporaryDirectory() as folder, output.open("w") as printed:
+        with (
+            contextlib.redirect_stdout(printed),
+            flaxoptim_compat.installed(era=True),
+            recording(Path(folder)),
+        ):
             try:
-                runpy.run_path(file, run_name="__main__")
+                runpy.run_path(str(file), run_name="__main__")
             except Exception:
-                output.write_text(traceback.format_exc())
-        failed = bool(output.read_text())
+                failed = True
+                printed.write(traceback.format_exc())
         return ObservedRun(int(failed), output, records.read(Path(folder)), Uses(), [])
 
 
 RUN = InProcess()
 
 
-def cases(field: str) -> list[Any]:
+ALL = {**PROGRAMS, **PROGRAMS_WITH_RESULTS}
+
+
+def cases(field: str, programs: Mapping[str, Program] = PROGRAMS) -> list[Any]:
     return [
         pytest.param(name, text, by, id=f"{name}: {what}")
-        for name, program in PROGRAMS.items()
+        for name, program in programs.items()
         for what, text, by in getattr(program, field)
     ]
 
@@ -74,16 +92,16 @@ def proven(folder: Path, old: str, new: str) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_right_rewrite_is_proven(tmp_path: Path, name: str) -> None:
-    program = PROGRAMS[name]
+    program = ALL[name]
     said = proven(tmp_path, program.old, program.new)
     assert "optimizer" in said[0] and "nothing" not in said[0], said
 
 
 @pytest.mark.parametrize(("name", "text", "by"), cases("wrong"))
 def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str) -> None:
-    program = PROGRAMS[name]
+    program = ALL[name]
     assert text in program.new
     with pytest.raises(NotProven, match="The numbers differ") as caught:
         proven(tmp_path, program.old, program.new.replace(text, by))
@@ -91,11 +109,22 @@ def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str
     assert "train.py:" in str(caught.value)
 
 
+@pytest.mark.parametrize(("name", "text", "by"), cases("wrong", PROGRAMS_WITH_RESULTS))
+def test_a_wrong_use_is_caught_by_what_is_printed_or_written(
+    tmp_path: Path, name: str, text: str, by: str
+) -> None:
+    program = ALL[name]
+    assert text in program.new
+    with pytest.raises(NotProven, match="The optimizers agree, but") as caught:
+        proven(tmp_path, program.old, program.new.replace(text, by))
+    assert caught.value.differs and "--accept-output" in str(caught.value)
+
+
 @pytest.mark.parametrize(("name", "text", "by"), cases("harmless"))
 def test_what_is_looked_at_more_often_is_no_other_trajectory(
     tmp_path: Path, name: str, text: str, by: str
 ) -> None:
-    program = PROGRAMS[name]
+    program = ALL[name]
     assert text in program.new
     said = proven(tmp_path, program.old, program.new.replace(text, by))
     pattern = r"(1 optimizer, 6 of 6|6 optimizers, 19 of 19) steps: the same "

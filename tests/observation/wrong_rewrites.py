@@ -40,6 +40,9 @@ def _program(diff: str, wrong: str, harmless: str = "") -> Program:
 
 _DATA = """\
 import functools
+import json
+import pathlib
+import pickle
 
 import jax
 import jax.numpy as jnp
@@ -295,4 +298,95 @@ a step left out: in batches[:1]: -> in batches[:0]:
     harmless=[],
 )
 
+# What a program makes of its optimizers shows in what it prints and writes, and nowhere else.
+RESULTS = _program(
+    """\
+-first = optim.Adam(0.1).create(params)
+-second = optim.Adam(0.1).create(params)
++first = TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.1))
++second = TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.1))
+ start, best, average = first, first, params
+ here = pathlib.Path(__file__).parent
+ log = ["step,loss"]
+
+
+ def predict(state, x):
+-    params = state.target
++    params = state.params
+     return jnp.tanh(x @ params["dense"]["kernel"] + params["dense"]["bias"])
+
+
+ def total(tree):
+     return sum(jnp.sum(each**2) for each in jax.tree.leaves(tree))
+
+
+ for number, x in enumerate(batches):
+-    grads = jax.grad(loss)(first.target, x)
+-    value = loss(first.target, x)
+-    first = first.apply_gradient(grads)
+-    second = second.apply_gradient(jax.grad(loss)(second.target, -x))
+-    average = jax.tree.map(lambda a, b: 0.5 * a + 0.5 * b, average, first.target)
++    grads = jax.grad(loss)(first.params, x)
++    value = loss(first.params, x)
++    first = first.apply_gradients(grads=grads)
++    second = second.apply_gradients(grads=jax.grad(loss)(second.params, -x))
++    average = jax.tree.map(lambda a, b: 0.5 * a + 0.5 * b, average, first.params)
+     if value < 0.9:
+         best = first
+-    print(f"step {int(first.state.step)}: loss {value:.4f}")
++    print(f"step {int(first.step)}: loss {value:.4f}")
+     log.append(f"{number},{value}")
+-norm = total(first.target)
+-print("test", loss(second.target, batches[0]), "norm", norm)
++norm = total(first.params)
++print("test", loss(second.params, batches[0]), "norm", norm)
+ print("prediction", predict(first, batches[1])[0])
+-np.savez(here / "best.npz", **best.target["dense"])
+-np.save(here / "kernel.npy", first.target["dense"]["kernel"])
++np.savez(here / "best.npz", **best.params["dense"])
++np.save(here / "kernel.npy", first.params["dense"]["kernel"])
+-(here / "params.msgpack").write_bytes(serialization.to_bytes(second.target))
++(here / "params.msgpack").write_bytes(serialization.to_bytes(second.params))
+ (here / "average.msgpack").write_bytes(serialization.to_bytes(average))
+ (here / "checkpoint_6").write_bytes(serialization.to_bytes(first))
+ (here / "log.csv").write_text("\\n".join(log))
+-results = {"steps": int(first.state.step), "largest": float(first.target["dense"]["bias"].max())}
++results = {"steps": int(first.step), "largest": float(first.params["dense"]["bias"].max())}
+ (here / "results.json").write_text(json.dumps(results))
+-(here / "model.pkl").write_bytes(pickle.dumps(jax.device_get(second.target)))
++(here / "model.pkl").write_bytes(pickle.dumps(jax.device_get(second.params)))
+""",
+    r"""
+saved from the start: **best.params -> **start.params
+the last in place of the best: **best.params -> **first.params
+the best is never kept: best = first -> pass
+moments for parameters: save(here / "kernel.npy", first.params
+    -> save(here / "kernel.npy", first.opt_state[0].mu
+the wrong one of two is saved: to_bytes(second.params) -> to_bytes(first.params)
+exchanged after the last step: norm = total -> first, second = second, first\nnorm = total
+the loss of the wrong copy: loss(second.params, batches[0]) -> loss(first.params, batches[0])
+the loss after the step: value = loss(first.params, x)\n
+        first = first.apply_gradients(grads=grads)
+    -> first = first.apply_gradients(grads=grads)\n    value = loss(first.params, x)
+the global parameters: params = state.params\n -> \n
+the average of the other: average, first.params) -> average, second.params)
+an average that stands still: average = jax.tree.map -> jax.tree.map
+a checkpoint of the other: to_bytes(first)) -> to_bytes(second))
+a checkpoint without moments: to_bytes(first))
+    -> to_bytes(first.replace(opt_state=start.opt_state)))
+a step that is read late: {"steps": int(first.step) -> {"steps": int(start.step)
+a maximum of other parameters: first.params["dense"]["bias"].max()
+    -> first.params["dense"]["kernel"].max()
+a norm of gradients: total(first.params) -> total(grads)
+another leaf is saved: "kernel.npy", first.params["dense"]["kernel"]
+    -> "kernel.npy", first.params["dense"]["bias"]
+pickled from the start: device_get(second.params) -> device_get(start.params)
+nothing is saved: np.save(here -> print(end="", *[]) and np.save(here
+saved under another name: "best.npz" -> "last.npz"
+printed before the step: int(first.step)}: loss -> int(first.step) - 1}: loss
+""",
+)
+
 PROGRAMS = {"adam": ADAM, "one_step": ONE_STEP, "agent": AGENT, "parts": PARTS}
+# Programs whose wrong rewrites show in what is printed and written only.
+PROGRAMS_WITH_RESULTS = {"results": RESULTS}
