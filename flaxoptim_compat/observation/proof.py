@@ -16,6 +16,7 @@ from flaxoptim_compat.observation import observed_command
 from flaxoptim_compat.observation.copies import Copies, Sources
 from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.places import Uses, from_here
+from flaxoptim_compat.observation.probes import ProbedStep
 from flaxoptim_compat.observation.records import ObservedState
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.trajectories import (
@@ -293,7 +294,9 @@ class Proof:
             return quoted(each.place)
 
         lines = list(dict.fromkeys(map(line, divergence.created or [state])))
-        if difference is not None:
+        if divergence.probed is not None:
+            lines.append(_of_probe(divergence.probed, state))
+        elif difference is not None:
             lines.append(f"Step {_step(state)}: {_amount(difference)}")
         elif divergence.is_missing:
             lines.append(f"Step {_step(state)} is missing in the new program.")
@@ -373,7 +376,8 @@ def _reservation(result: ComparedOptimizer) -> str:
     lines = dict.fromkeys(f"{from_here(each.file)}:{each.number}" for each in result.created)
     made = f"Made in {', '.join(lines)}"
     if result.only_traced:
-        return f"{made}, only traced: its states were not compared."
+        probed = ", but by itself it does the same" if result.is_probed else ""
+        return f"{made}, only traced: its states were not compared{probed}."
     if result.never_moved:
         return f"{made}: the parameters never moved, which proves nothing of it."
     if result.not_finite_from is not None:
@@ -381,11 +385,27 @@ def _reservation(result: ComparedOptimizer) -> str:
     if result.left_out:
         steps = "step was" if result.left_out == 1 else "steps were"
         return f"{made}: {result.left_out:,} {steps} not compared, for the size of the parameters."
+    if result.gone is not None and not result.is_probed:
+        return f"{made}: the new program keeps no moment of {result.gone}, so none was compared."
+    if result.steps and not result.is_probed:
+        return f"{made}: compared in this run only, which need not show an eps or a mask."
     return ""
 
 
 def _step(state: ObservedState) -> str:
     return ", ".join(dict.fromkeys(map(str, state.step)))
+
+
+def _of_probe(probed: ProbedStep, state: ObservedState) -> str:
+    """The sentences on optimizers that differ only by themselves."""
+    gradients = "drawn gradients" if probed.has_gradients else "gradients of zero"
+    part = f", which is {probed.error / probed.distance:.2g} of it" if probed.distance else ""
+    leaf = state.optimizer.paths[probed.leaf] or "the parameter"
+    return (
+        f"This run does not show it, but by itself, with {gradients}, the optimizer differs: what"
+        f" its step {probed.step} adds to {leaf} is off by {probed.error:.2g}{part}.\n"
+        "What the program did itself, such as a decay in the loss, has to stay there for a proof."
+    )
 
 
 def _named(difference: ArrayDifference) -> str:

@@ -21,6 +21,9 @@ shows in the moments one step earlier, and after the last step nowhere else. Ano
 the state is no difference: all arrays that the definition kept must be somewhere in the state of
 optax.
 
+What a run does not show, the probes do: the definition of each optimizer of the first run, and what
+did the same steps in the second, are compared by themselves.
+
 On other versions or another machine, no bits are the same, from the parameters at the start on.
 Some trainings make such roundings grow. A third run, the control, tells by how much: it is the
 second one with all parameters one unit in the last place off when an optimizer is created. What has
@@ -39,12 +42,23 @@ from typing import NamedTuple
 import numpy as np
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
-from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, ProgramLine, Record
+from flaxoptim_compat.observation.probes import ProbedStep, verdicts
+from flaxoptim_compat.observation.records import (
+    ObservedState,
+    OptimizerKey,
+    ProgramLine,
+    Record,
+    Rule,
+)
 from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.tolerance import Tolerance
 
 # The largest of many sums of elements is some standard deviations away.
 _DEVIATIONS = 5.0
+# What definitions do by themselves, as far as that is known, by parameters, process and number.
+_Probed = dict[tuple[OptimizerKey, Rule], ProbedStep | None]
+# The rule of an optimizer that was only traced.
+_TRACED: Rule = (0, 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +95,14 @@ class Divergence:
       difference: the array that differs; None if one of the runs has no such state.
       is_missing: whether the second run has no such state.
       created: the states in which the optimizer may have been created.
+      probed: the step, if the states agree, and what the optimizers do by themselves does not.
     """
 
     state: ObservedState
     difference: ArrayDifference | None
     is_missing: bool
     created: list[ObservedState]
+    probed: ProbedStep | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +123,8 @@ class ComparedOptimizer:
       only_traced: whether it was created in traced code, and no state of it was seen.
       grown_from: the first step after which only the control explains the difference: from there on
         the numbers tell nothing.
+      is_probed: whether the definitions were compared by themselves, and do the same.
+      gone: a parameter whose moment has no counterpart in the second run; None if there is none.
     """
 
     optimizer: OptimizerKey
@@ -120,6 +138,8 @@ class ComparedOptimizer:
     not_finite_from: int | None = None
     only_traced: bool = False
     grown_from: int | None = None
+    is_probed: bool = False
+    gone: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,6 +179,8 @@ def compare(before: Record, after: Record, control: Record | None = None) -> Com
         )
         for optimizer in dict.fromkeys((*before.states, *after.states))
     ]
+    probed, divergences = _compare_probes(before, after, comparisons)
+    divergences = [each.divergence for each in comparisons if each.divergence] or divergences
     differences = [each for several in comparisons for each in several.differences.values()]
     return Comparison(
         _optimizers(before),
@@ -166,11 +188,11 @@ def compare(before: Record, after: Record, control: Record | None = None) -> Com
         _steps(each.all_steps for each in comparisons),
         _largest(differences),
         min(
-            (each.divergence for each in comparisons if each.divergence is not None),
+            divergences,
             key=lambda divergence: (divergence.difference is None, _when(divergence)),
             default=None,
         ),
-        tuple(_by_optimizer(before, comparisons)),
+        tuple(_by_optimizer(before, comparisons, probed)),
     )
 
 
@@ -186,8 +208,41 @@ def _optimizers(record: Record) -> int:
     )
 
 
+def _compare_probes(
+    before: Record, after: Record, comparisons: Sequence[_StatesCompared]
+) -> tuple[_Probed, list[Divergence]]:
+    """What is known of the optimizers of the first run by themselves, and where they diverge."""
+    found: _Probed = {}
+    divergences = []
+    pairs = {pair for each in comparisons for pair in each.rules}
+    of_old, of_new = verdicts(pairs, before.probes, after.probes)
+    for old, new in pairs:
+        found[old] = of_old[old]
+        wrong = next((x for x in (of_old[old], of_new[new]) if x and not x.agrees), None)
+        if wrong is not None:
+            optimizer, rule = old
+            states = [
+                each for each in before.states[optimizer] if (each.process, each.rule) == rule
+            ]
+            created = [each for each in states if each.is_created]
+            divergences.append(Divergence(states[0], None, False, created, wrong))
+    for optimizer, lines in before.traced.items():
+        traced = (
+            dict(enumerate(each.traced_probes.get(optimizer, []))) for each in (before, after)
+        )
+        probes, others = traced
+        results = verdicts(itertools.product(probes, others), probes, others)
+        known = [each for several in results for each in several.values()]
+        worst = max((x for x in known if x), key=lambda each: not each.agrees, default=None)
+        found[optimizer, _TRACED] = worst if all(known) else None
+        if worst and not worst.agrees:
+            state = ObservedState(optimizer, 0, (0,), None, "", min(lines), True, [], [])
+            divergences.append(Divergence(state, None, False, [], worst))
+    return found, divergences
+
+
 def _by_optimizer(
-    before: Record, comparisons: Sequence[_StatesCompared]
+    before: Record, comparisons: Sequence[_StatesCompared], probed: _Probed
 ) -> Iterator[ComparedOptimizer]:
     """The results by the parameters of one copy, and the lines that created the optimizer."""
     rules: dict[tuple[OptimizerKey, int, int], list[ObservedState]] = defaultdict(list)
@@ -236,9 +291,17 @@ def _by_optimizer(
                 ),
                 default=None,
             ),
+            is_probed=all(probed.get(_rule_of(state)) for states in steps for state in states),
+            gone=next((x.gone[each] for x in comparisons for each in x.gone if each in ids), None),
         )
     for optimizer, places in before.traced.items():
-        yield ComparedOptimizer(optimizer, "", tuple(sorted(places)), only_traced=True)
+        yield ComparedOptimizer(
+            optimizer,
+            "",
+            tuple(sorted(places)),
+            only_traced=True,
+            is_probed=bool(probed[optimizer, _TRACED]),
+        )
 
 
 def _never_moved(states: Sequence[ObservedState]) -> bool:
@@ -294,12 +357,16 @@ class _StatesCompared(NamedTuple):
       all_steps: all states made by steps.
       differences: the largest difference of each state that has some, by the ``id`` of the state.
       divergence: see ``Comparison``.
+      rules: the optimizers that made the same states in both runs.
+      gone: a parameter whose moment the second run has not, by the ``id`` of the state.
     """
 
     steps: list[ObservedState]
     all_steps: list[ObservedState]
     differences: dict[int, ArrayDifference]
     divergence: Divergence | None
+    rules: set[tuple[tuple[OptimizerKey, Rule], tuple[OptimizerKey, Rule]]]
+    gone: dict[int, str]
 
 
 # A state by its step, the bits of its parameters, and how many equal ones came before.
@@ -448,7 +515,9 @@ def _compare_states(
     divergences: list[Divergence] = []
     differences: dict[int, ArrayDifference] = {}
     compared: set[int] = set()
-    for state, partner in _both(before, after, pairs):
+    both = _both(before, after, pairs)
+    made = {id(each) for one in (before, after) for each in one.made_by_steps}
+    for state, partner in both:
         is_same = state.bits is not None and state.bits == partner.bits
         if is_same or (state.leaves and partner.leaves):
             compared.add(id(state))
@@ -468,7 +537,17 @@ def _compare_states(
         before.made_by_steps,
         differences,
         min(divergences, key=_when, default=None),
+        {
+            (_rule_of(old), _rule_of(new))
+            for old, new in both
+            if id(old) in made and id(new) in made
+        },
+        meter.gone,
     )
+
+
+def _rule_of(state: ObservedState) -> tuple[OptimizerKey, Rule]:
+    return state.optimizer, (state.process, state.rule)
 
 
 def _largest(differences: Iterable[ArrayDifference]) -> ArrayDifference | None:
@@ -530,6 +609,8 @@ class _DifferenceMeter:
         self._grown = grown
         # Elsewhere, the parameters at the start are rounded as by one step.
         self._rounded = int(is_elsewhere)
+        # A parameter whose moment is gone, by the ids of the states.
+        self.gone: dict[int, str] = {}
 
     def created(self, state: ObservedState) -> list[ObservedState]:
         """The starts from which a state may have come: the nearest ones."""
@@ -565,7 +646,7 @@ class _DifferenceMeter:
         if (is_first or before.bits == after.bits) and before.moments and after.moments:
             yield from min(
                 (
-                    list(self._of_moments(before.optimizer, moments, after, done))
+                    list(self._of_moments(before, moments, after, done))
                     for moments in before.moments
                 ),
                 key=lambda several: max((each.excess for each in several), default=0.0),
@@ -573,20 +654,25 @@ class _DifferenceMeter:
 
     def _of_moments(
         self,
-        optimizer: OptimizerKey,
+        before: ObservedState,
         moments: Sequence[Fingerprint],
         after: ObservedState,
         done: int,
     ) -> Iterator[ArrayDifference]:
+        optimizer = before.optimizer
         new_moments = [each for several in after.moments for each in several]
         farthest = max(map(_size, moments), default=0.0)
         for moment in moments:
             same_shape = [each for each in new_moments if each.shape == moment.shape]
             if any(each.digest == moment.digest for each in same_shape):
                 continue
-            if moment.shape not in optimizer.shapes or not same_shape:
+            if moment.shape not in optimizer.shapes:
                 continue  # kept in another form than that of a parameter
             path = optimizer.paths[optimizer.shapes.index(moment.shape)]
+            if not same_shape:
+                # A momentum of zero is right without it: what the definitions do decides.
+                self.gone[id(before)] = path
+                continue
             came = _size(moment), farthest
             differences = [
                 _difference(path, moment, each, came, done, is_moment=True) for each in same_shape
