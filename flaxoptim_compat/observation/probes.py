@@ -51,6 +51,11 @@ class Probe(NamedTuple):
     is_given: bool
     updates: dict[str, Updates]
 
+    @property
+    def is_injected(self) -> bool:
+        """Whether a transformation has its rate, and mostly all it is given, in its state."""
+        return not self.is_given and "varied" in self.updates
+
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> Probe:
         """The probe in a line that a process wrote."""
