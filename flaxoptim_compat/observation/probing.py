@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flaxoptim_compat.observation.probes import RATE, STEPS, SUMS
-from flaxoptim_compat.versions.of_jax import enable_x64
+from flaxoptim_compat.versions.of_jax import enable_x64, is_tracing
 from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # So many optimizers of a process are probed, of so many elements each.
@@ -64,7 +64,8 @@ class Prober:
                 self._have_steps.add(key)
             return
         if key[-1] and len(self._subjects) < 4 * _MOST:
-            self._firsts[key] = steps
+            # What is made in traced code may be no tracer, if it depends on none.
+            self._firsts[key] = None if is_tracing() else steps
             self._subjects[key] = subject, jax.tree.map(_shape_of, params)
 
     def given(self, rule: int, names: set[str]) -> None:
@@ -83,6 +84,7 @@ class Prober:
             paths, shapes, rule = key
             given = self._given.get(rule, set())
             line = {"probe": rule, "paths": paths, "shapes": shapes, "given": sorted(given)}
+            line["traced"] = key not in self._have_steps
             # It may be a class of the program, and may not be done in this way.
             with contextlib.suppress(Exception):
                 if given <= {RATE} and sum(map(math.prod, shapes)) <= _ELEMENTS:

@@ -328,9 +328,10 @@ class StateRecorder:
         group = self._group(paths, shapes)
         steps = tuple(map(int, np.ravel(_on_host(step))))
         self._to_probe(state, params, (paths, shapes, rule), steps)
-        if not is_created and _are(group.last, [*leaves, step]):
+        whole = [*leaves, step, *jax.tree_util.tree_leaves(moments)]
+        if not is_created and _are(group.last, whole):
             return
-        group.last = _references([*leaves, step])
+        group.last = _references(whole)
         if not self._has_versions and any(map(_is_of_jax, leaves)):
             self._has_versions = True
             self._write({"versions": _versions()})
@@ -580,7 +581,7 @@ def _references(leaves: List[Any]) -> List[Any]:
 
 
 def _are(references: List[Any], leaves: List[Any]) -> bool:
-    if not references:
+    if not references or len(references) != len(leaves):
         return False
     return all(reference() is leaf for reference, leaf in zip(references, leaves))
 

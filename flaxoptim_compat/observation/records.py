@@ -131,13 +131,18 @@ def add_process(record: Record, process: int, lines: Iterable[dict[str, Any]]) -
     known: dict[tuple[Any, ...], ObservedState] = {}
     latest: dict[tuple[OptimizerKey, int], ObservedState] = {}
     traced: dict[tuple[tuple[str, ...], int], set[ProgramLine]] = {}
-    probes: list[tuple[int, Probe]] = []
     for line in lines:
         match line:
             case {"program": program}:
                 pass
             case {"probe": rule}:
-                probes.append((rule, Probe.of(line)))
+                probe = Probe.of(line)
+                if line["traced"]:
+                    key = OptimizerKey(program, probe.paths, ())
+                    record.traced_probes.setdefault(key, []).append(probe)
+                else:
+                    key = OptimizerKey(program, probe.paths, probe.shapes)
+                    record.probes[key, (process, rule)] = probe
             case {"group": number, "paths": paths, "shapes": shapes}:
                 key = OptimizerKey(program, tuple(paths), tuple(map(tuple, shapes)))
                 optimizers[number] = key
@@ -177,12 +182,7 @@ def add_process(record: Record, process: int, lines: Iterable[dict[str, Any]]) -
     seen = {(optimizer.paths, rule) for optimizer, rule in latest}
     for (paths, rule), lines_of_it in traced.items():
         if (paths, rule) not in seen:
-            traced_key = OptimizerKey(program, paths, ())
-            record.traced.setdefault(traced_key, set()).update(lines_of_it)
-            found = [probe for its, probe in probes if (probe.paths, its) == (paths, rule)]
-            record.traced_probes.setdefault(traced_key, []).extend(found)
-    for rule, probe in probes:
-        record.probes[OptimizerKey(program, probe.paths, probe.shapes), (process, rule)] = probe
+            record.traced.setdefault(OptimizerKey(program, paths, ()), set()).update(lines_of_it)
 
 
 def _state(

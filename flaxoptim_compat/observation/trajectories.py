@@ -126,7 +126,7 @@ class ComparedOptimizer:
       only_traced: whether it was created in traced code, and no state of it was seen.
       grown_from: the first step after which only the control explains the difference: from there on
         the numbers tell nothing.
-      is_probed: whether the definitions were compared by themselves, and do the same.
+      is_probed: whether what did steps was compared by itself too, and does the same.
       gone: a parameter whose moment has no counterpart in the second run; None if there is none.
     """
 
@@ -279,7 +279,12 @@ def _by_optimizer(
                 ),
                 default=None,
             ),
-            is_probed=all(probed.get(_rule_of(state)) for states in steps for state in states),
+            # Whoever only holds parameters for others does no step.
+            is_probed=all(
+                any(probed.get(_rule_of(state)) for state in states)
+                for states in several
+                if len({state.step for state in states}) > 1
+            ),
             gone=next((x.gone[each] for x in comparisons for each in x.gone if each in ids), None),
         )
     for optimizer, places in before.traced.items():
@@ -655,10 +660,13 @@ class _DifferenceMeter:
                 came_so_far = distance, farthest
                 yield _difference(path, old, new, came_so_far, done, grown=size, injected=injected)
         if (is_first or before.bits == after.bits) and before.moments and after.moments:
+            # A training may have ended with other moments, and the same parameters.
+            is_end = before.is_last and after.is_last
+            of_after = after.moments[-1:] if is_end else after.moments
             yield from min(
                 (
-                    list(self._of_moments(before, moments, after, done))
-                    for moments in before.moments
+                    list(self._of_moments(before, moments, after, of_after, done))
+                    for moments in (before.moments[-1:] if is_end else before.moments)
                 ),
                 key=lambda several: max((each.excess for each in several), default=0.0),
             )
@@ -668,10 +676,11 @@ class _DifferenceMeter:
         before: ObservedState,
         moments: Sequence[Fingerprint],
         after: ObservedState,
+        of_after: Sequence[Sequence[Fingerprint]],
         done: int,
     ) -> Iterator[ArrayDifference]:
         optimizer = before.optimizer
-        new_moments = [each for several in after.moments for each in several]
+        new_moments = [each for several in of_after for each in several]
         farthest = max(map(_size, moments), default=0.0)
         for moment in moments:
             same_shape = [each for each in new_moments if each.shape == moment.shape]

@@ -160,6 +160,16 @@ a step that does not count: return state.apply_gradients(grads=grads)
 a count that begins at 1: for x in batches: -> state = state.replace(step=1)\nfor x in batches:
 [mask]
 one leaf held: grads=grads -> grads=dict(dense=dict(grads['dense'], bias=jnp.zeros(2)))
+[last state]
+without its moments: state = train_step(state, x)\n
+    -> state = train_step(state, x)\n
+    state = state.replace(opt_state=tx.init(params))\n
+with moments of the step before: for x in batches:\n    state = train_step(state, x)\n
+    -> for x in batches:\n    last, state = state, train_step(state, x)\n
+    state = state.replace(opt_state=last.opt_state)\n
+parameters of the step before: for x in batches:\n    state = train_step(state, x)\n
+    -> for x in batches:\n    last, state = state, train_step(state, x)\n
+    state = state.replace(params=last.params)\n
 [start]
 other parameters at the start: params=params, tx
     -> params=jax.tree.map(lambda p: p * 1.0001, params), tx
@@ -433,7 +443,6 @@ by dimension: decay=0.1 -> decay=0.1, mask=lambda p: jax.tree.map(lambda x: x.nd
 of nothing: decay=0.1 -> decay=0.1, mask={'dense': {'kernel': False, 'bias': False}}
 [decay]
 a little more: decay=0.1 -> decay=0.1001
-a schedule of it: weight_decay=0.1) -> weight_decay=0.1 + 1e-5)
 """,
     'params = {"dense": {**params["dense"], "bias": jnp.zeros(2)}}',
 )
@@ -520,7 +529,7 @@ ten times as much: eps=1e-6 -> eps=1e-5
 GIVEN = _program(
     """\
  def rate(step):
-     return jnp.where(step < 3, 0.1 * (step + 1), 0.05)
+     return jnp.where(step < 3, 0.01 * (step + 1), 0.005)
 
 
 -state = optim.Adam(beta1=0.8).create(params)
@@ -545,7 +554,7 @@ GIVEN = _program(
 [schedule]
 off by one: rate(state.step) -> rate(state.step + 1)
 of the first half: rate(state.step) -> rate(jnp.minimum(state.step, 2))
-wrong in the second half: 0.05) -> 0.0501)
+wrong in the second half: 0.005) -> 0.00501)
 a boundary off by one: step < 3 -> step < 4
 not set: "learning_rate": rate(state.step) ->
 a rate that stays: rate(state.step) -> rate(0)
@@ -595,7 +604,6 @@ clipping dropped: grads = clipped(grads) -> grads = grads
 clipping to another norm: 0.5 / norm -> 0.51 / norm
 clipping by value: grads = clipped(grads)
     -> grads = jax.tree.map(lambda leaf: jnp.clip(leaf, -0.5, 0.5), grads)
-clipped in the transformation: optax.sgd(0.1 -> optax.sgd(0.1 * 1.0001
 [branch]
 another sign: scaled(grads, -1.0) -> scaled(grads, 1.0)
 another scale: scaled(grads, 0.1) -> scaled(grads, 0.11)
