@@ -658,6 +658,41 @@ steps left out: inner = inner.apply_gradients(grads=jax.grad(loss)(inner.params,
 """,
 )
 
+# One optimizer moves. The gradients of another are zero, and a third leaves the numbers.
+STILL = _program(
+    """\
+-state = optim.GradientDescent(0.1).create(params)
+-still = optim.Momentum(0.1, beta=0.9).create({"still": jnp.ones(3)})
+-wild = optim.Adam(0.01).create({"wild": jnp.ones(4)})
++def created(params, tx):
++    return TrainState.create(apply_fn=None, params=params, tx=tx)
++
++
++state = created(params, optax.sgd(0.1))
++still = created({"still": jnp.ones(3)}, optax.sgd(0.1, momentum=0.9))
++wild = created({"wild": jnp.ones(4)}, optax.adam(0.01))
+ for number, x in enumerate(batches):
+-    state = state.apply_gradient(jax.grad(loss)(state.target, x))
+-    still = still.apply_gradient({"still": jnp.zeros(3)})
+-    wild = wild.apply_gradient({"wild": jnp.full(4, jnp.nan if number else 1.0)})
++    state = state.apply_gradients(grads=jax.grad(loss)(state.params, x))
++    still = still.apply_gradients(grads={"still": jnp.zeros(3)})
++    wild = wild.apply_gradients(grads={"wild": jnp.full(4, jnp.nan if number else 1.0)})
+""",
+    r"""
+[zero gradients]
+another rate: sgd(0.1, -> sgd(0.2,
+no momentum: , momentum=0.9 ->
+half the momentum: momentum=0.9 -> momentum=0.45
+another optimizer: optax.sgd(0.1, momentum=0.9) -> optax.adam(0.1)
+[not finite]
+another eps: adam(0.01) -> adam(0.01, eps=1e-7)
+a small decay: adam(0.01) -> adamw(0.01, weight_decay=1e-6)
+another optimizer: adam(0.01) -> adamax(0.01)
+a rate that falls: adam(0.01) -> adam(optax.exponential_decay(0.01, 9, 0.9, 2))
+""",
+)
+
 PROGRAMS = {
     "adam": ADAM,
     "one_step": ONE_STEP,
@@ -674,4 +709,5 @@ PROGRAMS = {
     "given": GIVEN,
     "branch": BRANCH,
     "traced": TRACED,
+    "still": STILL,
 }
