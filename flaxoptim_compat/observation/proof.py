@@ -21,6 +21,7 @@ from flaxoptim_compat.observation.observed_command import ObservedRun
 from flaxoptim_compat.observation.pairing import Pairing, paired
 from flaxoptim_compat.observation.places import Uses, from_here
 from flaxoptim_compat.observation.printed_lines import Closeness, ComparedLines
+from flaxoptim_compat.observation.probes import ProbedStep
 from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.stated_causes import stated_causes
@@ -376,7 +377,9 @@ class Proof:
                 yield "The rewrite moves no optimizer, and no numbers were compared."
                 return
             if traced := [each for each in results if each.only_traced]:
-                raise NotProven(f"No numbers were compared.\n{_reservation(traced[0])}")
+                raise NotProven(
+                    f"No numbers were compared.\n{_reservation(traced[0], self._is_elsewhere)}"
+                )
             commands = "The command" if len(self.commands) == 1 else "The commands"
             hint = _TRAIN if moved is None else _NO_STEPS
             raise NotProven(f"{commands} did no step of an optimizer. {hint}")
@@ -424,7 +427,9 @@ class Proof:
             return quoted(each.place)
 
         lines = list(dict.fromkeys(map(line, divergence.created or [state])))
-        if difference is not None:
+        if divergence.probed is not None:
+            lines.append(_of_probe(divergence.probed, state))
+        elif difference is not None:
             lines.append(f"Step {_step(state)}: {_amount(difference)}")
         elif divergence.is_missing:
             lines.append(f"Step {_step(state)} is missing in the new program.")
@@ -516,7 +521,8 @@ def _reservation(result: ComparedOptimizer, is_elsewhere: bool) -> str:
     """The sentence on an optimizer of which the comparison proves little; "" of others."""
     made = _made_in(result)
     if result.only_traced:
-        return f"{made}, only traced: its states were not compared."
+        probed = ", but by itself it does the same" if result.is_probed else ""
+        return f"{made}, only traced: its states were not compared{probed}."
     if result.never_moved:
         return f"{made}: the parameters never moved, which proves nothing of it."
     if result.not_finite_from is not None:
@@ -531,6 +537,10 @@ def _reservation(result: ComparedOptimizer, is_elsewhere: bool) -> str:
             f"{made}: this training makes roundings grow, which explain all of the difference from"
             f" step {result.grown_from:,} on. Later steps prove nothing."
         )
+    if result.gone is not None and not result.is_probed:
+        return f"{made}: the new program keeps no moment of {result.gone}, so none was compared."
+    if result.steps and not result.is_probed:
+        return f"{made}: compared in this run only, which need not show an eps or a mask."
     return ""
 
 
@@ -587,6 +597,18 @@ def _first(names: Sequence[str]) -> str:
 
 def _step(state: ObservedState) -> str:
     return ", ".join(dict.fromkeys(map(str, state.step)))
+
+
+def _of_probe(probed: ProbedStep, state: ObservedState) -> str:
+    """The sentences on optimizers that differ only by themselves."""
+    gradients = "drawn gradients" if probed.has_gradients else "gradients of zero"
+    part = f", which is {probed.error / probed.distance:.2g} of it" if probed.distance else ""
+    leaf = state.optimizer.paths[probed.leaf] or "the parameter"
+    return (
+        f"This run does not show it, but by itself, with {gradients}, the optimizer differs: what"
+        f" its step {probed.step} adds to {leaf} is off by {probed.error:.2g}{part}.\n"
+        "What the program did itself, such as a decay in the loss, has to stay there for a proof."
+    )
 
 
 def _named(difference: ArrayDifference) -> str:

@@ -242,11 +242,18 @@ class StateRecorder:
     Args:
       folder: the folder in which the file appears with the first state.
       is_whole: whether all arrays of all states are kept, whatever their number and size.
+      probing: makes what drives the optimizers of a process by themselves at its end.
     """
 
-    def __init__(self, folder: str, is_whole: bool = False) -> None:
+    def __init__(
+        self,
+        folder: str,
+        is_whole: bool = False,
+        probing: Callable[[], Any] = lambda: None,
+    ) -> None:
         self.folder = str(folder)
         self._is_whole = is_whole
+        self._probing = probing
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -263,11 +270,14 @@ class StateRecorder:
         self._count = itertools.count(1)
         self._held: List[Any] = []
         self._has_versions = False
+        self._prober, self._is_probing = self._probing(), False
 
     def note(self, state: Any, is_created: bool = False) -> None:
         """Record a state of an optimizer, unless its leaves are tracers or are not here."""
         if self._process != os.getpid():
             self.after_fork()
+        if self._is_probing:
+            return
         try:
             with self._lock:
                 self._note(state, is_created)
@@ -277,8 +287,20 @@ class StateRecorder:
             with contextlib.suppress(OSError):
                 self._write({"trouble": f"{type(error).__name__}: {error}"})
 
+    def note_overrides(self, definition: Any, given: Any) -> None:
+        """Note the hyper-parameters that a step is given in place of a definition's own."""
+        own = getattr(definition, "hyper_params", None)
+        names = set() if self._prober is None or given is own else set(_differing(own, given))
+        if names:
+            self._prober.given(self._rule_of(definition), names)
+
     def close(self) -> None:
-        """Write the lost names that the process used, and close the file."""
+        """Write what the optimizers do by themselves and the lost names, and close the file."""
+        if self._prober is not None and self._process == os.getpid():
+            self._is_probing = True
+            for line in self._prober.lines():
+                with contextlib.suppress(OSError):
+                    self._write(line)
         usage = sys.modules.get("flaxoptim_compat.legacy.usage")
         if usage is not None and usage.counts:
             with contextlib.suppress(OSError):
@@ -295,17 +317,21 @@ class StateRecorder:
         if is_inside or not named or (not is_created and _is_numbered(state)):
             return
         paths, leaves = tuple(path for path, _ in named), [leaf for _, leaf in named]
-        rule = self._rule_of(state)
+        rule, shapes = self._rule_of(state), tuple(map(np.shape, leaves))
         if any(isinstance(leaf, jax.core.Tracer) for leaf in [*leaves, step]):
+            if is_created:
+                self._to_probe(state, params, (paths, shapes, rule), None)
             self._pass_through(paths, place, rule, is_created)
             return
         if not all(map(_is_here, [*leaves, step])):
             return
-        group = self._group(paths, tuple(map(np.shape, leaves)))
+        group = self._group(paths, shapes)
         steps = tuple(map(int, np.ravel(_on_host(step))))
-        if not is_created and _are(group.last, [*leaves, step]):
+        self._to_probe(state, params, (paths, shapes, rule), steps)
+        whole = [*leaves, step, *jax.tree_util.tree_leaves(moments)]
+        if not is_created and _are(group.last, whole):
             return
-        group.last = _references([*leaves, step])
+        group.last = _references(whole)
         if not self._has_versions and any(map(_is_of_jax, leaves)):
             self._has_versions = True
             self._write({"versions": _versions()})
@@ -316,6 +342,11 @@ class StateRecorder:
             "rule": rule,
         }
         self._note_in(group, steps, leaves, moments, about)
+
+    def _to_probe(self, state: Any, params: Any, key: Any, steps: Any) -> None:
+        if self._prober is not None:
+            with contextlib.suppress(Exception):  # of the program
+                self._prober.saw(_does_steps(state), params, key, steps)
 
     def _note_in(
         self,
@@ -378,9 +409,9 @@ class StateRecorder:
         Equal definitions have one number.
         """
         with contextlib.suppress(Exception):  # either may be the program's own
-            if not hasattr(state, "optimizer_def"):
-                return _numbered(self._updates, state.tx.update, self._count)
-            definition = getattr(state.optimizer_def, "optimizer_def", state.optimizer_def)
+            definition = _does_steps(state)
+            if not hasattr(definition, "hyper_params"):
+                return _numbered(self._updates, definition.update, self._count)
             if type(definition).__module__.startswith("flax."):
                 return self._rule_of_flax(definition)
             from flaxoptim_compat.optim.by_value import StaticDefinition
@@ -440,6 +471,27 @@ def _parts(state: Any) -> Tuple[Any, Any, Any, str]:
     else:
         step, moments = getattr(inner, "step", -1), getattr(inner, "param_states", ())
     return state.target, step, moments, type(state.optimizer_def).__name__
+
+
+def _does_steps(state: Any) -> Any:
+    """The definition, or the transformation, that does the steps of a state."""
+    if hasattr(state, "tx") and not hasattr(state, "optimizer_def"):
+        return state.tx
+    definition = getattr(state, "optimizer_def", state)
+    return getattr(definition, "optimizer_def", definition)
+
+
+def _differing(own: Any, given: Any) -> Iterator[str]:
+    """The names of the hyper-parameters that are not a definition's own objects."""
+    if isinstance(own, (list, tuple)) and isinstance(given, (list, tuple)):
+        for pair in zip(own, given):
+            yield from _differing(*pair)
+    for name in getattr(own, "__dataclass_fields__", {}):
+        values = getattr(own, name), getattr(given, name, None)
+        if hasattr(values[0], "__dataclass_fields__"):
+            yield from _differing(*values)
+        elif values[0] is not values[1]:
+            yield name
 
 
 def _chosen(done: int, size: int) -> Tuple[bool, bool]:
@@ -529,7 +581,7 @@ def _references(leaves: List[Any]) -> List[Any]:
 
 
 def _are(references: List[Any], leaves: List[Any]) -> bool:
-    if not references:
+    if not references or len(references) != len(leaves):
         return False
     return all(reference() is leaf for reference, leaf in zip(references, leaves))
 
@@ -585,17 +637,20 @@ _steps = threading.local()
 _living: Any = weakref.WeakKeyDictionary()
 
 
-def attach(module: types.ModuleType, folder: str) -> None:
+def attach(
+    module: types.ModuleType, folder: str, probing: Callable[[], Any] = lambda: None
+) -> None:
     """Record from now on the states that the classes of a module make.
 
     Args:
       module: a module of Flax or of this package, which has just been imported.
       folder: the folder of the file of this process.
+      probing: as for ``StateRecorder``.
     """
     global _recorder
     load()
     if _recorder is None:
-        _recorder = StateRecorder(folder)
+        _recorder = StateRecorder(folder, probing=probing)
         atexit.register(_recorder.close)
     own = {name: each for name, each in vars(module).items() if _is_of(each, module)}
     if "JitWrapped" in own:
@@ -626,6 +681,9 @@ def _initialised(start: Any, self: Any, *args: Any, **kwargs: Any) -> None:
 def _applied(step: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
     """Do a step of a definition, and record it unless it is part of another step."""
     depth = getattr(_steps, "depth", 0)
+    given = dict(zip(("hyper_params", "params", "state", "grads"), args), **kwargs)
+    if not depth and _recorder is not None:
+        _recorder.note_overrides(getattr(self, "optimizer_def", self), given.get("hyper_params"))
     _steps.depth = depth + 1
     try:
         result = step(self, *args, **kwargs)
@@ -633,7 +691,6 @@ def _applied(step: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         _steps.depth = depth
     caller = str(sys._getframe(2).f_globals.get("__name__"))
     if not depth and caller.partition(".")[0] not in _LIBRARIES:
-        given = dict(zip(("hyper_params", "params", "state", "grads"), args), **kwargs)
         for params, state in ((given.get("params"), given.get("state")), result):
             _note(AppliedDefinition(self, state, params), _is_start(state))
     return result
@@ -738,7 +795,10 @@ def _restore(cls: type, name: str, value: Any) -> None:
 
 @contextlib.contextmanager
 def recording(
-    folder: str, *modules: types.ModuleType, is_whole: bool = False
+    folder: str,
+    *modules: types.ModuleType,
+    is_whole: bool = False,
+    probing: Callable[[], Any] = lambda: None,
 ) -> Iterator[StateRecorder]:
     """Record the states of this process for a block.
 
@@ -746,17 +806,18 @@ def recording(
       folder: the folder of the file.
       modules: the modules of the classes whose objects are states.
       is_whole: as for ``StateRecorder``.
+      probing: as for ``StateRecorder``.
     """
     global _recorder
     load()
-    _recorder = StateRecorder(folder, is_whole)
+    _recorder = StateRecorder(folder, is_whole, probing)
     for module in modules:
         attach(module, folder)
     try:
         yield _recorder
     finally:
-        _recorder.close()
-        _recorder = None
+        closing, _recorder = _recorder, None
+        closing.close()
         _living.clear()
         while _undo:
             _undo.pop()()

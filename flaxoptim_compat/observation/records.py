@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
+from flaxoptim_compat.observation.probes import Probe
 from flaxoptim_compat.observation.record import SUFFIX
 
 
@@ -38,6 +39,10 @@ class OptimizerKey(NamedTuple):
     program: str
     paths: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
+
+
+# A process of a run, and the number there of a definition.
+Rule = tuple[int, int]
 
 
 @dataclasses.dataclass
@@ -86,6 +91,8 @@ class Record:
       traced: the optimizers that were created in traced code, and have no state in the run: the
         lines that created them, by the paths of their parameters.
       versions: the versions of Python and of packages, and the device.
+      probes: what definitions do by themselves, by the parameters, the process and the rule.
+      traced_probes: the same of those that were only traced.
     """
 
     states: dict[OptimizerKey, list[ObservedState]] = dataclasses.field(default_factory=dict)
@@ -94,6 +101,8 @@ class Record:
     trouble: set[str] = dataclasses.field(default_factory=set)
     traced: dict[OptimizerKey, set[ProgramLine]] = dataclasses.field(default_factory=dict)
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
+    probes: dict[tuple[OptimizerKey, Rule], Probe] = dataclasses.field(default_factory=dict)
+    traced_probes: dict[OptimizerKey, list[Probe]] = dataclasses.field(default_factory=dict)
 
     def with_files(self, name_of: Callable[[str], str]) -> Record:
         """The record with other paths of the programs' files.
@@ -144,6 +153,14 @@ def add_process(record: Record, process: int, lines: Iterable[dict[str, Any]]) -
         match line:
             case {"program": program}:
                 pass
+            case {"probe": rule}:
+                probe = Probe.of(line)
+                if line["traced"]:
+                    key = OptimizerKey(program, probe.paths, ())
+                    record.traced_probes.setdefault(key, []).append(probe)
+                else:
+                    key = OptimizerKey(program, probe.paths, probe.shapes)
+                    record.probes[key, (process, rule)] = probe
             case {"group": number, "paths": paths, "shapes": shapes}:
                 key = OptimizerKey(program, tuple(paths), tuple(map(tuple, shapes)))
                 optimizers[number] = key

@@ -30,8 +30,9 @@ def _record_uses(_: ModuleType) -> None:
 
 def _record_states(module: ModuleType) -> None:
     from flaxoptim_compat.observation import record
+    from flaxoptim_compat.observation.probing import Prober
 
-    record.attach(module, os.environ[NUMBERS])
+    record.attach(module, os.environ[NUMBERS], Prober)
     if os.environ.get(NUDGED):
         from flaxoptim_compat.observation import control
 

@@ -21,6 +21,9 @@ shows in the moments one step earlier, and after the last step nowhere else. Ano
 the state is no difference: all arrays that the definition kept must be somewhere in the state of
 optax.
 
+What a run does not show, the probes do: the definition of each optimizer of the first run, and what
+did the same steps in the second, are compared by themselves.
+
 On other versions or another machine, no bits are the same, from the parameters at the start on.
 Some trainings make such roundings grow. A third run, the control, tells by how much: it is the
 second one with all parameters one unit in the last place off when an optimizer is created. What has
@@ -33,18 +36,32 @@ import dataclasses
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
-from flaxoptim_compat.observation.records import ObservedState, OptimizerKey, ProgramLine, Record
+from flaxoptim_compat.observation.probes import ProbedStep, verdicts
+from flaxoptim_compat.observation.records import (
+    ObservedState,
+    OptimizerKey,
+    ProgramLine,
+    Record,
+    Rule,
+)
 from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.tolerance import Tolerance
 
 # The largest of many sums of elements is some standard deviations away.
 _DEVIATIONS = 5.0
+# A hyper-parameter that is injected into a state is in single precision, where 1 - 0.999 is off by
+# up to 3e-5. That scales each step of Adam, by more than rounding for a bias that began at zero.
+_OF_INJECTED = Tolerance(relative=5e-5)
+# What definitions do by themselves, as far as that is known, by parameters, process and number.
+_Probed = dict[tuple[OptimizerKey, Rule], ProbedStep | None]
+# The rule of an optimizer that was only traced.
+_TRACED: Rule = (0, 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,12 +98,14 @@ class Divergence:
       difference: the array that differs; None if one of the runs has no such state.
       is_missing: whether the second run has no such state.
       created: the states in which the optimizer may have been created.
+      probed: the step, if the states agree, and what the optimizers do by themselves does not.
     """
 
     state: ObservedState
     difference: ArrayDifference | None
     is_missing: bool
     created: list[ObservedState]
+    probed: ProbedStep | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +126,8 @@ class ComparedOptimizer:
       only_traced: whether it was created in traced code, and no state of it was seen.
       grown_from: the first step after which only the control explains the difference: from there on
         the numbers tell nothing.
+      is_probed: whether what did steps was compared by itself too, and does the same.
+      gone: a parameter whose moment has no counterpart in the second run; None if there is none.
     """
 
     optimizer: OptimizerKey
@@ -120,6 +141,8 @@ class ComparedOptimizer:
     not_finite_from: int | None = None
     only_traced: bool = False
     grown_from: int | None = None
+    is_probed: bool = False
+    gone: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,14 +174,16 @@ def compare(before: Record, after: Record, control: Record | None = None) -> Com
       after: the second run.
       control: the second run again, with its first parameters one unit in the last place off.
     """
-    is_elsewhere = before.versions != after.versions
     grown = {} if control is None else grown_errors(after, control)
     comparisons = [
-        _compare_states(
-            before.states.get(optimizer, []), after.states.get(optimizer, []), grown, is_elsewhere
-        )
+        _compare_states(before, after, optimizer, grown)
         for optimizer in dict.fromkeys((*before.states, *after.states))
     ]
+    probed, divergences = _compare_traced(before, after)
+    for each in comparisons:
+        probed |= each.probed
+    divergences += [each.of_probes for each in comparisons if each.of_probes]
+    divergences = [each.divergence for each in comparisons if each.divergence] or divergences
     differences = [each for several in comparisons for each in several.differences.values()]
     return Comparison(
         _optimizers(before),
@@ -166,11 +191,11 @@ def compare(before: Record, after: Record, control: Record | None = None) -> Com
         _steps(each.all_steps for each in comparisons),
         _largest(differences),
         min(
-            (each.divergence for each in comparisons if each.divergence is not None),
+            divergences,
             key=lambda divergence: (divergence.difference is None, _when(divergence)),
             default=None,
         ),
-        tuple(_by_optimizer(before, comparisons)),
+        tuple(_by_optimizer(before, comparisons, probed)),
     )
 
 
@@ -186,8 +211,26 @@ def _optimizers(record: Record) -> int:
     )
 
 
+def _compare_traced(before: Record, after: Record) -> tuple[_Probed, list[Divergence]]:
+    """What the optimizers that were only traced do by themselves, and where they diverge."""
+    found: _Probed = {}
+    divergences = []
+    for optimizer, lines in before.traced.items():
+        old, new = (
+            dict(enumerate(each.traced_probes.get(optimizer, []))) for each in (before, after)
+        )
+        results = verdicts(itertools.product(old, new), old, new)
+        known = [each for several in results for each in several.values()]
+        wrong = next((each for each in known if each and not each.agrees), None)
+        found[optimizer, _TRACED] = known[0] if known and all(known) else None
+        if wrong is not None:
+            state = ObservedState(optimizer, 0, (0,), None, "", min(lines), True, [], [])
+            divergences.append(Divergence(state, None, False, [], wrong))
+    return found, divergences
+
+
 def _by_optimizer(
-    before: Record, comparisons: Sequence[_StatesCompared]
+    before: Record, comparisons: Sequence[_StatesCompared], probed: _Probed
 ) -> Iterator[ComparedOptimizer]:
     """The results by the parameters of one copy, and the lines that created the optimizer."""
     rules: dict[tuple[OptimizerKey, int, int], list[ObservedState]] = defaultdict(list)
@@ -236,9 +279,22 @@ def _by_optimizer(
                 ),
                 default=None,
             ),
+            # Whoever only holds parameters for others does no step.
+            is_probed=all(
+                any(probed.get(_rule_of(state)) for state in states)
+                for states in several
+                if len({state.step for state in states}) > 1
+            ),
+            gone=next((x.gone[each] for x in comparisons for each in x.gone if each in ids), None),
         )
     for optimizer, places in before.traced.items():
-        yield ComparedOptimizer(optimizer, "", tuple(sorted(places)), only_traced=True)
+        yield ComparedOptimizer(
+            optimizer,
+            "",
+            tuple(sorted(places)),
+            only_traced=True,
+            is_probed=bool(probed[optimizer, _TRACED]),
+        )
 
 
 def _never_moved(states: Sequence[ObservedState]) -> bool:
@@ -294,12 +350,18 @@ class _StatesCompared(NamedTuple):
       all_steps: all states made by steps.
       differences: the largest difference of each state that has some, by the ``id`` of the state.
       divergence: see ``Comparison``.
+      probed: what is known of the optimizers by themselves.
+      of_probes: where they diverge by themselves.
+      gone: a parameter whose moment the second run has not, by the ``id`` of the state.
     """
 
     steps: list[ObservedState]
     all_steps: list[ObservedState]
     differences: dict[int, ArrayDifference]
     divergence: Divergence | None
+    probed: _Probed
+    of_probes: Divergence | None
+    gone: dict[int, str]
 
 
 # A state by its step, the bits of its parameters, and how many equal ones came before.
@@ -431,12 +493,13 @@ def _both(
 
 
 def _compare_states(
-    states_before: Sequence[ObservedState],
-    states_after: Sequence[ObservedState],
+    run_before: Record,
+    run_after: Record,
+    optimizer: OptimizerKey,
     grown: Mapping[int, list[float]],
-    is_elsewhere: bool,
 ) -> _StatesCompared:
-    before, after = _Trajectory(states_before), _Trajectory(states_after)
+    before, after = (_Trajectory(run.states.get(optimizer, [])) for run in (run_before, run_after))
+    is_elsewhere = run_before.versions != run_after.versions
     only_before, only_after = before.without(after), after.without(before)
     pairs, missing = _pairs(only_before, only_after)
     additional = after.not_looked_at(_pairs(only_after, only_before)[1], before)
@@ -444,11 +507,22 @@ def _compare_states(
         # Equal states that are created have no equals in the other run.
         missing, additional = before.once(missing), after.once(additional)
     starts = [state for state in before.states if state.is_created] or list(before.states[:1])
-    meter = _DifferenceMeter(starts, grown, is_elsewhere)
+    both = _both(before, after, pairs)
+    made = {id(each) for one in (before, after) for each in one.made_by_steps}
+    rules = [
+        (_rule_of(old), _rule_of(new)) for old, new in both if id(old) in made and id(new) in made
+    ]
+    of_old, of_new = verdicts(rules, run_before.probes, run_after.probes)
+    injected = {
+        rule
+        for rule, found in of_new.items()
+        if found and found.agrees and run_after.probes[rule].is_injected
+    }
+    meter = _DifferenceMeter(starts, grown, is_elsewhere, injected)
     divergences: list[Divergence] = []
     differences: dict[int, ArrayDifference] = {}
     compared: set[int] = set()
-    for state, partner in _both(before, after, pairs):
+    for state, partner in both:
         is_same = state.bits is not None and state.bits == partner.bits
         if is_same or (state.leaves and partner.leaves):
             compared.add(id(state))
@@ -468,7 +542,22 @@ def _compare_states(
         before.made_by_steps,
         differences,
         min(divergences, key=_when, default=None),
+        of_old,
+        next(
+            (
+                Divergence(state, None, False, meter.created(state), found)
+                for state, partner in both
+                for found in (of_old.get(_rule_of(state)), of_new.get(_rule_of(partner)))
+                if found and not found.agrees
+            ),
+            None,
+        ),
+        meter.gone,
     )
+
+
+def _rule_of(state: ObservedState) -> tuple[OptimizerKey, Rule]:
+    return state.optimizer, (state.process, state.rule)
 
 
 def _largest(differences: Iterable[ArrayDifference]) -> ArrayDifference | None:
@@ -525,11 +614,17 @@ class _DifferenceMeter:
         starts: Sequence[ObservedState],
         grown: Mapping[int, list[float]],
         is_elsewhere: bool,
+        injected: Container[tuple[OptimizerKey, Rule]],
     ) -> None:
         self._starts = starts
         self._grown = grown
+        # Optimizers of the second run that do the same by themselves, with hyper-parameters in
+        # single precision.
+        self._injected = injected
         # Elsewhere, the parameters at the start are rounded as by one step.
         self._rounded = int(is_elsewhere)
+        # A parameter whose moment is gone, by the ids of the states.
+        self.gone: dict[int, str] = {}
 
     def created(self, state: ObservedState) -> list[ObservedState]:
         """The starts from which a state may have come: the nearest ones."""
@@ -559,37 +654,50 @@ class _DifferenceMeter:
         came = [apart(*each)[1] for each in zip(firsts, before.leaves, strict=False)]
         farthest = max(came, default=0.0)
         grown = self._grown.get(id(after), itertools.repeat(0.0))
+        injected = _rule_of(after) in self._injected
         for distance, size, (path, old, new) in zip(came, grown, leaves, strict=False):
             if old.digest != new.digest or old.dtype != new.dtype:
-                yield _difference(path, old, new, (distance, farthest), done, grown=size)
+                came_so_far = distance, farthest
+                yield _difference(path, old, new, came_so_far, done, grown=size, injected=injected)
         if (is_first or before.bits == after.bits) and before.moments and after.moments:
+            # A training may have ended with other moments, and the same parameters.
+            is_end = before.is_last and after.is_last
+            of_after = after.moments[-1:] if is_end else after.moments
             yield from min(
                 (
-                    list(self._of_moments(before.optimizer, moments, after, done))
-                    for moments in before.moments
+                    list(self._of_moments(before, moments, after, of_after, done))
+                    for moments in (before.moments[-1:] if is_end else before.moments)
                 ),
                 key=lambda several: max((each.excess for each in several), default=0.0),
             )
 
     def _of_moments(
         self,
-        optimizer: OptimizerKey,
+        before: ObservedState,
         moments: Sequence[Fingerprint],
         after: ObservedState,
+        of_after: Sequence[Sequence[Fingerprint]],
         done: int,
     ) -> Iterator[ArrayDifference]:
-        new_moments = [each for several in after.moments for each in several]
+        optimizer = before.optimizer
+        new_moments = [each for several in of_after for each in several]
         farthest = max(map(_size, moments), default=0.0)
         for moment in moments:
             same_shape = [each for each in new_moments if each.shape == moment.shape]
             if any(each.digest == moment.digest for each in same_shape):
                 continue
-            if moment.shape not in optimizer.shapes or not same_shape:
+            if moment.shape not in optimizer.shapes:
                 continue  # kept in another form than that of a parameter
             path = optimizer.paths[optimizer.shapes.index(moment.shape)]
+            if not same_shape:
+                # A momentum of zero is right without it: what the definitions do decides.
+                self.gone[id(before)] = path
+                continue
             came = _size(moment), farthest
+            injected = _rule_of(after) in self._injected
             differences = [
-                _difference(path, moment, each, came, done, is_moment=True) for each in same_shape
+                _difference(path, moment, each, came, done, is_moment=True, injected=injected)
+                for each in same_shape
             ]
             yield min(differences, key=lambda each: each.excess)
 
@@ -607,6 +715,7 @@ def _difference(
     done: int,
     is_moment: bool = False,
     grown: float = 0.0,
+    injected: bool = False,
 ) -> ArrayDifference:
     largest, usual = apart(old, new)
     distance, farthest = came
@@ -614,7 +723,11 @@ def _difference(
     # keys, its roundings are those of numbers as large as in the other leaves.
     size = max(old.largest, new.largest, farthest)
     usually, allowed = (
-        Tolerance().at(done, distance, size, old.dtype, each) for each in (0.0, grown)
+        max(
+            tolerance.at(done, distance, size, old.dtype, each)
+            for tolerance in (Tolerance(), *[_OF_INJECTED] * injected)
+        )
+        for each in (0.0, grown)
     )
     with np.errstate(divide="ignore"):
         excess = float(np.float64(largest) / allowed) if largest else 0.0

@@ -37,6 +37,14 @@ def parameters(dtype: Any = jnp.float32) -> Any:
     return jax.tree_util.tree_map_with_path(leaf, _SHAPES, is_leaf=lambda node: type(node) is tuple)
 
 
+def drawn(shapes: Any) -> Any:
+    """Parameters between -1 and 1 of any shapes, which may be arrays."""
+    leaves, treedef = jax.tree.flatten(shapes)
+    numbers = [2.0 * _uniform(leaf, number, 0) - 1.0 for number, leaf in enumerate(leaves)]
+    pairs = zip(numbers, leaves, strict=True)
+    return jax.tree.unflatten(treedef, [each.astype(leaf.dtype) for each, leaf in pairs])
+
+
 def gradients(params: Any, step: Any) -> Any:
     """The gradients of a step, of any parameters; they do not depend on the values of these.
 

@@ -16,26 +16,60 @@ class Program(NamedTuple):
       new: rewritten as it should be.
       wrong: what is wrong, the text that is replaced in that, and by what.
       harmless: the same of what only looks at states more often, or makes them in other ways.
+      told: the same of what is not compared, and the sentence that says so.
     """
 
     old: str
     new: str
     wrong: list[tuple[str, str, str]]
     harmless: list[tuple[str, str, str]]
+    told: list[tuple[str, str, str]]
 
 
 def _cases(table: str) -> list[tuple[str, str, str]]:
-    """The rows ``what: text -> by`` of a table, of which some go on below, indented."""
+    """The rows ``what: text -> by`` of a table, of which some go on below, indented.
+
+    A line ``[kind]`` stands before the rows of a kind.
+    """
     table = table.replace("\\n\n    ", "\\n").replace("\n    ", " ").strip()
-    found = re.findall("^(.+?): (.+?) ?->(?: (.+))?$", table, re.MULTILINE)
-    assert len(found) == len(table.splitlines())
-    lines = [[each.replace("\\n", "\n") for each in row] for row in found]
-    return [(what, text, by) for what, text, by in lines]
+    cases, kind = [], ""
+    for line in table.splitlines():
+        if line.startswith("["):
+            kind = f"{line[1:-1]}, "
+            continue
+        found = re.fullmatch("(.+?): (.+?) ?->(?: (.+))?", line)
+        assert found is not None, line
+        what, text, by = (each.replace("\\n", "\n") for each in found.groups(""))
+        cases.append((kind + what, text, by))
+    return cases
 
 
-def _program(diff: str, wrong: str, harmless: str = "") -> Program:
+def _program(diff: str, wrong: str, harmless: str = "", told: str = "") -> Program:
     old, new = sides(diff)
-    return Program(_OPTIM + old, _OPTAX + new, _cases(wrong), _cases(harmless))
+    return Program(_OPTIM + old, _OPTAX + new, *map(_cases, (wrong, harmless, told)))
+
+
+def _definition(old: str, new: str, wrong: str, before: str = "", steps: int = 1) -> Program:
+    """A program that does some steps by a definition, in one place of which it has a tx."""
+    return _program(
+        f"""\
+ {before or "..."}
+-state = {old}.create(params)
++tx = {new}
++state = TrainState.create(apply_fn=None, params=params, tx=tx)
+
+
+ @jax.jit
+ def train_step(state, x):
+-    return state.apply_gradient(jax.grad(loss)(state.target, x))
++    return state.apply_gradients(grads=jax.grad(loss)(state.params, x))
+
+
+ for x in batches[:{steps}]:
+     state = train_step(state, x)
+""",
+        wrong,
+    )
 
 
 _DATA = """\
@@ -89,25 +123,35 @@ ADAM = _program(
      state = train_step(state, x)
 """,
     r"""
+[rate]
 another rate: 0.1 / (1.0 -> 0.1001 / (1.0
+[schedule]
 a schedule that is one step behind: (1.0 + count) -> (1.0 + jnp.maximum(count - 1, 0))
 a schedule of its first value: adamw(rate -> adamw(rate(0)
+[beta]
 b1 and b2 exchanged: b1=0.9, b2=0.99 -> b1=0.99, b2=0.9
+[eps]
 eps inside of the root: eps=1e-3 -> eps=0.0, eps_root=1e-3
 another eps: eps=1e-3 -> eps=1e-2
+[decay]
 the decay of optax: , weight_decay=0.1 ->
 another decay: weight_decay=0.1 -> weight_decay=0.11
 decay before the moments: optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)
     -> optax.chain(optax.add_decayed_weights(0.1), optax.adam(rate, 0.9, 0.99, 1e-3))
+[mask]
 decay of kernels only: weight_decay=0.1
     -> weight_decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}
+[dtype]
 moments in half precision: eps=1e-3 -> eps=1e-3, mu_dtype=jnp.bfloat16
+[another optimizer]
 Nesterov's Adam: eps=1e-3 -> eps=1e-3, nesterov=True
 another optimizer: adamw(rate, b1=0.9, b2=0.99, eps=1e-3, -> lion(rate,
+[gradients]
 gradients at the start: (state.params, x) -> (params, x)
 no gradients: grads=grads -> grads=jax.tree.map(jnp.zeros_like, grads)
 gradients of the other sign: grads=grads -> grads=jax.tree.map(jnp.negative, grads)
 clipped gradients: grads=grads -> grads=jax.tree.map(lambda g: jnp.clip(g, -0.1, 0.1), grads)
+[steps]
 a step left out: return state.apply_gradients(grads=grads) -> return state
 the last step left out: for x in batches: -> for x in batches[:-1]:
 a step too many: for x in batches: -> for x in [*batches, batches[0]]:
@@ -117,7 +161,19 @@ parameters without their moments: return state.apply_gradients(grads=grads)
 a step that does not count: return state.apply_gradients(grads=grads)
     -> return state.apply_gradients(grads=grads).replace(step=state.step)
 a count that begins at 1: for x in batches: -> state = state.replace(step=1)\nfor x in batches:
+[mask]
 one leaf held: grads=grads -> grads=dict(dense=dict(grads['dense'], bias=jnp.zeros(2)))
+[last state]
+without its moments: state = train_step(state, x)\n
+    -> state = train_step(state, x)\n
+    state = state.replace(opt_state=tx.init(params))\n
+with moments of the step before: for x in batches:\n    state = train_step(state, x)\n
+    -> for x in batches:\n    last, state = state, train_step(state, x)\n
+    state = state.replace(opt_state=last.opt_state)\n
+parameters of the step before: for x in batches:\n    state = train_step(state, x)\n
+    -> for x in batches:\n    last, state = state, train_step(state, x)\n
+    state = state.replace(params=last.params)\n
+[start]
 other parameters at the start: params=params, tx
     -> params=jax.tree.map(lambda p: p * 1.0001, params), tx
 parameters in half precision: params=params, tx
@@ -189,22 +245,29 @@ AGENT = _program(
  agent.update(batches[0], True)
 """,
     r"""
+[momentum]
 Nesterov lost: , nesterov=True ->
 another momentum: momentum=0.8 -> momentum=0.9
+[swapped optimizers]
 the optimizer of the other: tx=optax.adam(0.01) -> tx=optax.sgd(0.1, 0.8, nesterov=True)
 the gradients of the other: gradient(self.actor.params, x)) -> grads)
 gradients of the target: gradient(self.critic.params, x) -> gradient(self.target.params, x)
+[steps]
 a step twice: if is_late:
     -> self.critic = self.critic.apply_gradients(grads=grads)\n
             if is_late:
+[targets]
 the wrong one of two: self.target = self.target.replace( -> self.target = self.critic.replace(
 the result given to the wrong one: self.target = self.target.replace(
     -> self.critic = self.critic.replace(
+[branch]
 a call missing in a branch: if is_late: -> if False:
 a branch that is negated: if is_late: -> if not is_late:
+[targets]
 the target follows the other: mixed(self.target.params, self.critic.params)
     -> mixed(self.target.params, self.actor.params)
 the target is not replaced: self.target = self.target.replace( -> self.target.replace(
+[restored]
 saved the wrong way round: to_bytes((self.actor, self.critic))
     -> to_bytes((self.actor, self.actor.replace(opt_state=self.critic.opt_state)))
 one is not restored: self.actor, self.critic = serialization -> _, self.critic = serialization
@@ -270,18 +333,26 @@ PARTS = _program(
      state = train(state, xs[None] * scales)
 """,
     r"""
+[mask]
 a leaf not masked: "frozen": {"scale": "frozen"} -> "frozen": {"scale": "biases"}
 a leaf masked: "bias": "biases" -> "bias": "frozen"
 labels exchanged: "kernel": "kernels", "bias": "biases" -> "kernel": "biases", "bias": "kernels"
+[rate]
 the rate of a part: optax.sgd(0.5) -> optax.sgd(0.4)
+[momentum]
 a part with momentum: optax.sgd(0.5) -> optax.sgd(0.5, momentum=0.1)
+[beta]
 the decay rate of a part: optax.rmsprop(0.01, 0.9, -> optax.rmsprop(0.01, 0.99,
+[another optimizer]
 a part that is not centered: , centered=True ->
 eps inside of the root: eps_in_sqrt=False -> eps_in_sqrt=True
+[gradients]
 gradients that are not averaged: grads = jax.lax.pmean -> jax.lax.pmean
 gradients that are summed: jax.lax.pmean( -> jax.lax.psum(
+[steps]
 steps of a scan left out: scan(one, state, xs) -> scan(one, state, xs[1:])
 a scan that returns what it got: return jax.lax.scan(one, state, xs)[0] -> return state
+[mask]
 held by multiplying: optax.set_to_zero() -> optax.sgd(1e-3)
 """,
 )
@@ -291,8 +362,10 @@ ONE_STEP = ADAM._replace(
     old=ADAM.old.replace("in batches:", "in batches[:1]:"),
     new=ADAM.new.replace("in batches:", "in batches[:1]:"),
     wrong=_cases("""
+[beta]
 another b1: b1=0.9 -> b1=0.91
 another b2: b2=0.99 -> b2=0.999
+[steps]
 a step left out: in batches[:1]: -> in batches[:0]:
 """),
     harmless=[],
@@ -387,6 +460,348 @@ printed before the step: int(first.step)}: loss -> int(first.step) - 1}: loss
 """,
 )
 
-PROGRAMS = {"adam": ADAM, "one_step": ONE_STEP, "agent": AGENT, "parts": PARTS}
+# What a run of one step does not show.
+ONE_MOMENTUM = _definition(
+    "optim.Momentum(0.1, beta=0.9)",
+    "optax.sgd(0.1, momentum=0.9)",
+    r"""
+[gone moment]
+no momentum: , momentum=0.9 ->
+[momentum]
+half of it: momentum=0.9 -> momentum=0.5
+a little more: momentum=0.9 -> momentum=0.901
+Nesterov's: momentum=0.9 -> momentum=0.9, nesterov=True
+an average: optax.sgd(0.1, momentum=0.9) -> optax.chain(optax.ema(0.9), optax.scale(-0.1))
+[decay]
+a small one: tx = optax.sgd(0.1, momentum=0.9)
+    -> tx = optax.chain(optax.add_decayed_weights(1e-6), optax.sgd(0.1, momentum=0.9))
+a small one behind: tx = optax.sgd(0.1, momentum=0.9)
+    -> tx = optax.chain(optax.sgd(0.1, momentum=0.9), optax.add_decayed_weights(-1e-9))
+[schedule]
+a rate that falls later: 0.1, -> optax.piecewise_constant_schedule(0.1, {1: 0.1}),
+a rate that falls slowly: 0.1, -> optax.exponential_decay(0.1, 100, 0.9),
+a rate that ends: 0.1, -> optax.linear_schedule(0.1, 0.0, 1, 1),
+[another optimizer]
+Adam's second moment: optax.sgd(0.1, momentum=0.9)
+    -> optax.chain(optax.trace(0.9), optax.scale_by_schedule(lambda n: -0.1 / (1 + n) ** 0.5))
+""",
+)
+ONE_ADAM = _definition(
+    "optim.Adam(0.01)",
+    "optax.adam(0.01)",
+    r"""
+[eps]
+ten times as much: adam(0.01) -> adam(0.01, eps=1e-7)
+a tenth: adam(0.01) -> adam(0.01, eps=1e-9)
+a little more: adam(0.01) -> adam(0.01, eps=1.1e-8)
+one in the root: adam(0.01) -> adam(0.01, eps_root=1e-16)
+[beta]
+another b1: adam(0.01) -> adam(0.01, b1=0.8)
+another b2: adam(0.01) -> adam(0.01, b2=0.99)
+[gone moment]
+the signs: optax.adam(0.01)
+    -> optax.chain(optax.stateless(lambda g, _: jax.tree.map(jnp.sign, g)), optax.scale(-0.01))
+no second one: optax.adam(0.01)
+    -> optax.chain(optax.stateless(lambda g, _: jax.tree.map(jnp.sign, g)), optax.sgd(0.01, 0.9))
+[decay]
+a small one: optax.adam(0.01) -> optax.adamw(0.01, weight_decay=1e-6)
+that of optax: optax.adam(0.01) -> optax.adamw(0.01)
+one before the moments: optax.adam(0.01)
+    -> optax.chain(optax.add_decayed_weights(1e-6), optax.adam(0.01))
+[another optimizer]
+AMSGrad: optax.adam( -> optax.amsgrad(
+AdaMax: optax.adam( -> optax.adamax(
+Nadam: optax.adam( -> optax.nadam(
+AdaBelief: optax.adam( -> optax.adabelief(
+[schedule]
+a warm-up of one step: adam(0.01) -> adam(optax.linear_schedule(0.01, 0.02, 10, 1))
+[dtype]
+a moment in half precision: adam(0.01) -> adam(0.01, mu_dtype=jnp.bfloat16)
+[mask]
+a leaf held later: optax.adam(0.01)
+    -> optax.chain(optax.adam(0.01), optax.masked(
+    optax.scale_by_schedule(lambda n: jnp.where(n < 1, 1.0, 0.0)),
+    {'dense': {'kernel': False, 'bias': True}}))
+""",
+)
+# A leaf that is zero has no decay in the first step.
+ONE_DECAY = _definition(
+    "optim.Adam(0.01, weight_decay=0.1)",
+    "optax.adamw(0.01, weight_decay=0.1)",
+    r"""
+[mask]
+of a zero leaf: decay=0.1 -> decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}
+by dimension: decay=0.1 -> decay=0.1, mask=lambda p: jax.tree.map(lambda x: x.ndim > 1, p)
+of nothing: decay=0.1 -> decay=0.1, mask={'dense': {'kernel': False, 'bias': False}}
+[decay]
+a little more: decay=0.1 -> decay=0.1001
+""",
+    'params = {"dense": {**params["dense"], "bias": jnp.zeros(2)}}',
+)
+ONE_RMSPROP = _definition(
+    "optim.RMSProp(0.01, beta2=0.9, eps=1e-8)",
+    "optax.rmsprop(0.01, 0.9, eps=1e-8, eps_in_sqrt=False)",
+    r"""
+[eps]
+inside of the root: eps_in_sqrt=False -> eps_in_sqrt=True
+ten times as much: eps=1e-8 -> eps=1e-7
+[beta]
+a slower decay: 0.9, -> 0.99,
+[momentum]
+with one: eps_in_sqrt=False -> eps_in_sqrt=False, momentum=0.1
+[another optimizer]
+centered: eps_in_sqrt=False -> eps_in_sqrt=False, centered=True
+that of optax: , eps_in_sqrt=False ->
+""",
+)
+ONE_ADAGRAD = _definition(
+    "optim.Adagrad(0.1, eps=1e-8)",
+    "optax.chain(transforms.scale_by_sum_of_squares(0.1, eps=1e-8), optax.scale(-1.0))",
+    r"""
+[another optimizer]
+that of optax: tx = optax.chain(transforms.scale_by_sum_of_squares(0.1, eps=1e-8),
+    optax.scale(-1.0)) -> tx = optax.adagrad(0.1)
+[start]
+squares that start at zero: tx = optax.chain(transforms.scale_by_sum_of_squares(0.1, eps=1e-8),
+    optax.scale(-1.0)) -> tx = optax.adagrad(0.1, 0.0, 1e-8)
+[eps]
+ten times as much: eps=1e-8 -> eps=1e-7
+[rate]
+a rate behind the sum: sum_of_squares(0.1, eps=1e-8), optax.scale(-1.0)
+    -> sum_of_squares(1.0, eps=1e-8), optax.scale(-0.101)
+""",
+)
+ONE_LAMB = _definition(
+    "optim.LAMB(0.01, weight_decay=0.01, eps=1e-6)",
+    "optax.chain(optax.scale_by_adam(eps=1e-6), optax.add_decayed_weights(0.01),"
+    " transforms.scale_by_lamb_trust_ratio(), optax.scale_by_learning_rate(0.01))",
+    r"""
+[another optimizer]
+no trust: transforms.scale_by_lamb_trust_ratio(), ->
+[eps]
+ten times as much: eps=1e-6 -> eps=1e-5
+[decay]
+none: optax.add_decayed_weights(0.01), ->
+of kernels: weights(0.01) -> weights(0.01, {'dense': {'kernel': True, 'bias': False}})
+[beta]
+another b1: eps=1e-6 -> eps=1e-6, b1=0.8
+""",
+)
+ONE_LARS = _definition(
+    "optim.LARS(0.1, beta=0.9, weight_decay=0.01, trust_coefficient=0.01, eps=1e-8)",
+    "optax.chain(transforms.scale_by_lars_rate(0.1, weight_decay=0.01, trust_coefficient=0.01,"
+    " eps=1e-8), optax.trace(decay=0.9), optax.scale(-1.0))",
+    r"""
+[gone moment]
+no momentum: optax.trace(decay=0.9), ->
+[momentum]
+another one: decay=0.9) -> decay=0.8)
+[decay]
+a little more: weight_decay=0.01 -> weight_decay=0.011
+[eps]
+more of it: eps=1e-8 -> eps=1e-5
+""",
+)
+ONE_ADADELTA = _definition(
+    "optim.Adadelta(1.0, rho=0.9, eps=1e-6, weight_decay=0.1)",
+    "optax.chain(optax.scale_by_adadelta(rho=0.9, eps=1e-6), optax.add_decayed_weights(0.1),"
+    " optax.scale_by_learning_rate(1.0))",
+    r"""
+[beta]
+another rho: rho=0.9 -> rho=0.95
+[decay]
+before the moments: optax.scale_by_adadelta(rho=0.9, eps=1e-6), optax.add_decayed_weights(0.1)
+    -> optax.add_decayed_weights(0.1), optax.scale_by_adadelta(rho=0.9, eps=1e-6)
+[eps]
+ten times as much: eps=1e-6 -> eps=1e-5
+""",
+)
+
+# A schedule whose rate each step is given, with injected hyper-parameters.
+GIVEN = _program(
+    """\
+ def rate(step):
+     return jnp.where(step < 3, 0.01 * (step + 1), 0.005)
+
+
+-state = optim.Adam(beta1=0.8).create(params)
++tx = optax.inject_hyperparams(optax.adam)(0.0, b1=0.8)
++state = TrainState.create(apply_fn=None, params=params, tx=tx)
+
+
+ @jax.jit
+ def train_step(state, x):
+-    grads = jax.grad(loss)(state.target, x)
+-    return state.apply_gradient(grads, learning_rate=rate(state.state.step))
++    grads = jax.grad(loss)(state.params, x)
++    hyperparams = {**state.opt_state.hyperparams, "learning_rate": rate(state.step)}
++    state = state.replace(opt_state=state.opt_state._replace(hyperparams=hyperparams))
++    return state.apply_gradients(grads=grads)
+
+
+ for x in batches:
+     state = train_step(state, x)
+""",
+    r"""
+[schedule]
+off by one: rate(state.step) -> rate(state.step + 1)
+of the first half: rate(state.step) -> rate(jnp.minimum(state.step, 2))
+wrong in the second half: 0.005) -> 0.00501)
+a boundary off by one: step < 3 -> step < 4
+not set: "learning_rate": rate(state.step) ->
+a rate that stays: rate(state.step) -> rate(0)
+[beta]
+another b1: b1=0.8 -> b1=0.9
+another b2: b1=0.8 -> b1=0.8, b2=0.9999
+[eps]
+ten times as much: b1=0.8 -> b1=0.8, eps=1e-7
+one in the root: b1=0.8 -> b1=0.8, eps_root=1e-15
+""",
+)
+BRANCH = _program(
+    """\
+-state = optim.Momentum(0.1, beta=0.9).create(params)
++tx = optax.sgd(0.1, momentum=0.9)
++state = TrainState.create(apply_fn=None, params=params, tx=tx)
+ best = state
+
+
+ def scaled(grads, by):
+     return jax.tree.map(lambda leaf: leaf * by, grads)
+
+
+ def clipped(grads):
+     norm = jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(grads)))
+     return scaled(grads, jnp.minimum(1.0, 0.5 / norm))
+
+
+ for number, x in enumerate(batches):
+-    grads = jax.grad(loss)(state.target, x)
++    grads = jax.grad(loss)(state.params, x)
+     if number % 2:
+         grads = scaled(grads, -1.0)
+     if number == 4:
+         grads = scaled(grads, 0.1)
+     grads = clipped(grads)
+-    state = state.apply_gradient(grads)
++    state = state.apply_gradients(grads=grads)
+     if number == 2:
+         best = state
+-state = state.replace(target=best.target)
++state = state.replace(params=best.params)
+""",
+    r"""
+[gradients]
+clipping dropped: grads = clipped(grads) -> grads = grads
+clipping to another norm: 0.5 / norm -> 0.51 / norm
+clipping by value: grads = clipped(grads)
+    -> grads = jax.tree.map(lambda leaf: jnp.clip(leaf, -0.5, 0.5), grads)
+[branch]
+another sign: scaled(grads, -1.0) -> scaled(grads, 1.0)
+another scale: scaled(grads, 0.1) -> scaled(grads, 0.11)
+another branch: number == 4 -> number == 5
+no branch: if number % 2: -> if False:
+[last state]
+of another step: if number == 2: -> if number == 3:
+not replaced: state = state.replace(params=best.params) -> pass
+all of the best: state.replace(params=best.params) -> best
+the first parameters: params=best.params -> params=params
+the step of the best: params=best.params -> params=best.params, step=best.step
+a reset step: params=best.params -> params=best.params, step=0
+reset moments: params=best.params -> params=best.params, opt_state=tx.init(params)
+moments of the best: params=best.params -> params=best.params, opt_state=best.opt_state
+a half of both: params=best.params
+    -> params={'dense': {**best.params['dense'], 'bias': state.params['dense']['bias']}}
+""",
+)
+TRACED = _program(
+    """\
+-state = optim.GradientDescent(0.1).create(params)
++state = TrainState.create(apply_fn=None, params=params, tx=optax.sgd(0.1))
+
+
+ @jax.jit
+ def train_step(state, x):
+-    inner = optim.Adam(0.01, beta1=0.8).create(params)
+-    inner = inner.apply_gradient(jax.grad(loss)(inner.target, x))
+-    state = state.apply_gradient(jax.grad(loss)(state.target, x))
+-    return state, loss(inner.target, x)
++    inner = TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.01, b1=0.8))
++    inner = inner.apply_gradients(grads=jax.grad(loss)(inner.params, x))
++    state = state.apply_gradients(grads=jax.grad(loss)(state.params, x))
++    return state, loss(inner.params, x)
+
+
+ for x in batches:
+     state, _ = train_step(state, x)
+""",
+    r"""
+[only traced]
+another rate: adam(0.01 -> adam(0.011
+another beta: b1=0.8 -> b1=0.9
+another eps: b1=0.8 -> b1=0.8, eps=1e-7
+another optimizer: optax.adam(0.01, b1=0.8) -> optax.sgd(0.01)
+the decay of optax: optax.adam( -> optax.adamw(
+a schedule: adam(0.01, -> adam(optax.linear_schedule(0.01, 0.0, 9),
+""",
+    told=r"""
+steps left out: inner = inner.apply_gradients(grads=jax.grad(loss)(inner.params, x))
+    -> inner = inner
+""",
+)
+
+# One optimizer moves. The gradients of another are zero, and a third leaves the numbers.
+STILL = _program(
+    """\
+-state = optim.GradientDescent(0.1).create(params)
+-still = optim.Momentum(0.1, beta=0.9).create({"still": jnp.ones(3)})
+-wild = optim.Adam(0.01).create({"wild": jnp.ones(4)})
++def created(params, tx):
++    return TrainState.create(apply_fn=None, params=params, tx=tx)
++
++
++state = created(params, optax.sgd(0.1))
++still = created({"still": jnp.ones(3)}, optax.sgd(0.1, momentum=0.9))
++wild = created({"wild": jnp.ones(4)}, optax.adam(0.01))
+ for number, x in enumerate(batches):
+-    state = state.apply_gradient(jax.grad(loss)(state.target, x))
+-    still = still.apply_gradient({"still": jnp.zeros(3)})
+-    wild = wild.apply_gradient({"wild": jnp.full(4, jnp.nan if number else 1.0)})
++    state = state.apply_gradients(grads=jax.grad(loss)(state.params, x))
++    still = still.apply_gradients(grads={"still": jnp.zeros(3)})
++    wild = wild.apply_gradients(grads={"wild": jnp.full(4, jnp.nan if number else 1.0)})
+""",
+    r"""
+[zero gradients]
+another rate: sgd(0.1, -> sgd(0.2,
+no momentum: , momentum=0.9 ->
+half the momentum: momentum=0.9 -> momentum=0.45
+another optimizer: optax.sgd(0.1, momentum=0.9) -> optax.adam(0.1)
+[not finite]
+another eps: adam(0.01) -> adam(0.01, eps=1e-7)
+a small decay: adam(0.01) -> adamw(0.01, weight_decay=1e-6)
+another optimizer: adam(0.01) -> adamax(0.01)
+a rate that falls: adam(0.01) -> adam(optax.exponential_decay(0.01, 9, 0.9, 2))
+""",
+)
+
+PROGRAMS = {
+    "adam": ADAM,
+    "one_step": ONE_STEP,
+    "agent": AGENT,
+    "parts": PARTS,
+    "one_momentum": ONE_MOMENTUM,
+    "one_adam": ONE_ADAM,
+    "one_decay": ONE_DECAY,
+    "one_rmsprop": ONE_RMSPROP,
+    "one_adagrad": ONE_ADAGRAD,
+    "one_lamb": ONE_LAMB,
+    "one_lars": ONE_LARS,
+    "one_adadelta": ONE_ADADELTA,
+    "given": GIVEN,
+    "branch": BRANCH,
+    "traced": TRACED,
+    "still": STILL,
+}
 # Programs whose wrong rewrites show in what is printed and written only.
 PROGRAMS_WITH_RESULTS = {"results": RESULTS}

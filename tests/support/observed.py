@@ -10,10 +10,11 @@ from flax.nnx.transforms import compilation
 from flax.training import train_state
 
 from flaxoptim_compat.observation import record
+from flaxoptim_compat.observation.probing import Prober
 from flaxoptim_compat.optim import base, optimizer
 
 
 def recording(folder: Path) -> AbstractContextManager[record.StateRecorder]:
     """Record the states of this process for a block, in a folder."""
     modules = base, optimizer, train_state, nnx_optimizer, compilation
-    return record.recording(str(folder), *modules)
+    return record.recording(str(folder), *modules, probing=Prober)
