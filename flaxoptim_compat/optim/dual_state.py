@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import serialization
 from flax.training.train_state import TrainState
+from jax.sharding import PartitionSpec
 from jax.tree_util import GetAttrKey
 
 from flaxoptim_compat import deprecation
@@ -251,7 +252,8 @@ def _of_one_copy(params: PyTree, step: Leaf) -> PyTree:
 
     def of_one(leaf: Leaf) -> Leaf:
         if not _has_shape(leaf):
-            return jax.ShapeDtypeStruct((), jnp.float32)
+            rank = len(leaf) if isinstance(leaf, PartitionSpec) else 0
+            return jax.ShapeDtypeStruct((1,) * rank, jnp.float32)
         return jax.ShapeDtypeStruct(leaf.shape[copies:], leaf.dtype) if copies else leaf
 
     return jax.tree.map(of_one, params)
