@@ -253,7 +253,7 @@ def _of_one_copy(params: PyTree, step: Leaf) -> PyTree:
     def of_one(leaf: Leaf) -> Leaf:
         if not _has_shape(leaf):
             rank = len(leaf) if isinstance(leaf, PartitionSpec) else 0
-            return jax.ShapeDtypeStruct((1,) * rank, jnp.float32)
+            return jax.ShapeDtypeStruct((2,) * rank, jnp.float32)
         return jax.ShapeDtypeStruct(leaf.shape[copies:], leaf.dtype) if copies else leaf
 
     return jax.tree.map(of_one, params)
