@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Definitions = TypeVar("Definitions", bound="OptimizerDef")
 
+# The fields of an Optimizer.
+OLD_FIELDS = frozenset({"optimizer_def", "state", "target"})
 # Among the attributes of a definition: its optimizers are DualTrainStates.
 _DUAL = "_is_dual"
 
@@ -178,7 +180,7 @@ class DualTrainState(TrainState, Optimizer):
 
     def replace(self, **updates: PyTree) -> Self:
         """A copy with some of its fields replaced, by their names in either dialect."""
-        old = {"optimizer_def", "state", "target"} & updates.keys()
+        old = OLD_FIELDS & updates.keys()
         if not old:
             return dataclasses.replace(self, **updates)
         _tell("replace", "state.replace(params=..., step=..., opt_state=...)")
@@ -291,7 +293,7 @@ def _method(name: str) -> Callable[[Any], Any]:
 
 
 # {old name: its value, and what to write}
-_OLD_NAMES: dict[str, tuple[Callable[[Any], Any], str]] = {
+OLD_NAMES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "optimizer_def": (_definition, "state.tx"),
     "state": (_old_state, "state.step` or `state.opt_state"),
     "target": (lambda state: state.params, "state.params"),
@@ -312,7 +314,7 @@ _OLD_NAMES: dict[str, tuple[Callable[[Any], Any], str]] = {
         (_method("compute_gradient"), "jax.value_and_grad(loss_fn)(state.params)"),
     ),
 }
-for _name, _old in _OLD_NAMES.items():
+for _name, _old in OLD_NAMES.items():
     setattr(DualTrainState, _name, _OldName(_name, *_old))
 
 # The fields with arrays, in the order of a TrainState.
