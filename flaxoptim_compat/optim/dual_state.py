@@ -162,7 +162,8 @@ class DualTrainState(TrainState, Optimizer):
     ) -> Self:
         """The same TrainState in both dialects; the definition as for ``Optimizer``."""
         optimizer = Optimizer.from_train_state(train_state, definition)
-        made = cls.of(optimizer.optimizer_def, optimizer.state, optimizer.target)
+        inject = getattr(train_state.tx, "inject", True)
+        made = cls.of(optimizer.optimizer_def, optimizer.state, optimizer.target, inject)
         fields = ("step", "apply_fn", "params", "opt_state")
         return made.replace(**{name: getattr(train_state, name) for name in fields})
 

@@ -14,9 +14,11 @@ import optax
 import pytest
 from flax import jax_utils, serialization
 from flax.training.train_state import TrainState
+from jax.sharding import PartitionSpec as P
 
 import flaxoptim_compat
 from flaxoptim_compat import DualTrainState, dual, from_optax, optim
+from flaxoptim_compat.bridge import t5x
 from tests.bridge.test_step import costs_of
 from tests.bridge.test_train_state import TARGETS
 from tests.support import cases
@@ -425,6 +427,38 @@ def test_a_state_can_be_pickled_if_its_definition_can() -> None:
     assert again.tx == state.tx
     grads = grads_of(optimizer)
     assert_same(old_form(again.apply_gradient(grads)), old_form(optimizer.apply_gradient(grads)))
+
+
+def test_a_train_state_without_a_rate_in_it_stays_so() -> None:
+    optimizer, _ = both("Adam-all")
+    plain = optimizer.to_train_state(inject=False)
+    state, grads = DualTrainState.from_train_state(plain), grads_of(optimizer)
+    assert serialization.to_bytes(state) == serialization.to_bytes(plain)
+    state = state.apply_gradient(grads, learning_rate=RATE).apply_gradients(grads=grads)
+    optimizer = optimizer.apply_gradient(grads, learning_rate=RATE).apply_gradient(grads)
+    assert_same(old_form(state), old_form(optimizer), ulps=4.0)
+    plain = optimizer.to_train_state(inject=False)
+    assert jax.tree.structure(state.opt_state) == jax.tree.structure(plain.opt_state)
+
+
+def test_axes_take_the_place_of_arrays_as_in_an_optimizer() -> None:
+    params, axes = {"w": jnp.ones((4, 6)), "b": jnp.ones(6)}, {"w": P("in", "out"), "b": P("out")}
+    for make in (
+        lambda: optim.Adafactor(0.1, min_dim_size_to_factor=4, beta1=0.9),
+        lambda: optim.WeightNorm(optim.Adam(0.1)),
+    ):
+        definitions = [t5x.with_logical_axes(each) for each in (make(), dual(make()))]
+        shapes = [jax.eval_shape(each.create, params) for each in definitions]
+        optimizer, state = (
+            definition.derive_logical_axes(each, axes)
+            for definition, each in zip(definitions, shapes, strict=True)
+        )
+        assert (state.target, state.state) == (optimizer.target, optimizer.state)
+        none_too = lambda leaf: leaf is None
+        leaves = jax.tree.leaves(state, is_leaf=none_too)
+        assert len(leaves) == len(jax.tree.leaves(shapes[1]))
+        saved = definitions[1].create(params).state_dict()
+        assert_same(shapes[1].restore_state(saved), definitions[1].create(params))
 
 
 def test_without_a_definition_there_are_no_old_names() -> None:
