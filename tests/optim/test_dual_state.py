@@ -22,6 +22,7 @@ from flaxoptim_compat.bridge import t5x
 from tests.bridge.test_step import costs_of
 from tests.bridge.test_train_state import TARGETS
 from tests.support import cases
+from tests.support.compiled_steps import KINDS
 from tests.support.legacy_subclasses import FACTORIES
 from tests.support.options import ONE_EACH, each
 from tests.support.side_by_side import assert_same
@@ -41,6 +42,8 @@ DEFINITIONS: dict[str, Callable[[], Any]] = {
     ),
 }
 TELLING = [*(case.name for case in ONE_EACH), "own_state", "from_optax", "optax in parts"]
+# One of each family.
+FEW = [*KINDS, "own_state", "from_optax", "optax in parts"]
 
 
 def both(name: str, params: Any = None) -> tuple[Any, Any]:
@@ -211,7 +214,7 @@ OPERATIONS = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("name", each(list(DEFINITIONS), TELLING))
+@pytest.mark.parametrize("name", each(list(DEFINITIONS), FEW))
 def test_a_program_of_old_gets_what_it_got(name: str, operation: str) -> None:
     run = OPERATIONS[operation]
     optimizer, state = both(name)
