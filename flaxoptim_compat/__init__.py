@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from flaxoptim_compat.legacy.installing import installed as installed
     from flaxoptim_compat.legacy.installing import uninstall as uninstall
     from flaxoptim_compat.optim import *  # noqa: F403
+    from flaxoptim_compat.optim.dual_state import DualTrainState as DualTrainState
+    from flaxoptim_compat.optim.dual_state import dual as dual
     from flaxoptim_compat.optim.from_optax import from_optax as from_optax
     from flaxoptim_compat.optim.optax_source import optax_source as optax_source
     from flaxoptim_compat.optim.to_nnx import from_nnx as from_nnx
@@ -36,9 +38,11 @@ __version__ = "0.1.0"
 
 # {name that flax.optim does not have: its module}. The names of flax.optim are in the catalogue.
 _HOMES = {
+    "DualTrainState": "optim.dual_state",
     "FlaxOptimDeprecationWarning": "deprecation",
     "FlaxOptimLeniencyWarning": "deprecation",
     "compiled_steps": "bridge.compiled",
+    "dual": "optim.dual_state",
     "from_nnx": "optim.to_nnx",
     "from_optax": "optim.from_optax",
     "install": "legacy.installing",

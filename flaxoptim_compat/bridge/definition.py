@@ -43,6 +43,8 @@ Around: TypeAlias = Callable[[optax.GradientTransformation], optax.GradientTrans
 StateTrees: TypeAlias = dict[type, dict[str, PyTree]]
 # The optax states by type.
 Nodes: TypeAlias = Mapping[type, PyTree]
+# A function that returns older states of parameters, which are not always needed.
+OldStates: TypeAlias = Callable[[], Sequence[ParamState]]
 # A function that makes a tree out of one value for each parameter.
 PlaceInTree: TypeAlias = Callable[[Sequence[Leaf]], PyTree]
 # A function that reads one value for each parameter out of a tree.

@@ -74,6 +74,14 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
     }
 
 
+def with_some_rate(hyper_params: HyperParams) -> HyperParams:
+    """The hyper-parameters with a learning rate of 0 where there is none, in each part."""
+    if isinstance(hyper_params, list):
+        return [with_some_rate(part) for part in hyper_params]
+    lacks = flatten(hyper_params).get("learning_rate", 0.0) is None
+    return with_values(hyper_params, {"learning_rate": 0.0}) if lacks else hyper_params
+
+
 def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
     """Hyper-parameters as the dataclass of the definition, which is the class of ``like``.
 

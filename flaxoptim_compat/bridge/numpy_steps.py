@@ -103,7 +103,9 @@ def by_operators(
         # Optax casts moments to their old dtype, and jax warns that it has no float64.
         warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)
         update, after = tx.update(grad, before, param)
-    (new,) = formula.from_optax(nodes(after, formula.state_fields), [old], lambda tree: [tree])
+    (new,) = formula.from_optax(
+        nodes(after, formula.state_fields), lambda: [old], lambda tree: [tree]
+    )
     return _as_returned(with_update(param, update), param), jax.tree.map(_as_returned, new, old)
 
 

@@ -19,8 +19,9 @@ def strict() -> Iterator[None]:
 
     The block refuses a checkpoint with surplus entries or with arrays of other shapes, gradients of
     other shapes than their parameters, and a list of hyper-parameters of another length than the
-    list of optimizers. Under ``jit`` the setting at the time of the trace counts. The environment
-    variable ``FLAXOPTIM_COMPAT_STRICT=1`` does the same for a whole program.
+    list of optimizers; and the old names of a DualTrainState. Under ``jit`` the setting at the time
+    of the trace counts. The environment variable ``FLAXOPTIM_COMPAT_STRICT=1`` does the same for a
+    whole program.
     """
     global _strict
     before, _strict = _strict, True

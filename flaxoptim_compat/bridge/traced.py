@@ -125,7 +125,7 @@ def _through_train_state(
     opt_state = conversion.opt_state(count, states)
     before = to_train_state(conversion.transformation(), params, count, opt_state)
     after = before.apply_gradients(grads=tuple(grads))
-    return after.params, conversion.param_states(after.opt_state, states)
+    return after.params, conversion.param_states(after.opt_state, lambda: states)
 
 
 def as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:

@@ -22,6 +22,7 @@ from flaxoptim_compat.bridge.definition import (
     Formula,
     HyperParams,
     Leaf,
+    OldStates,
     ParamState,
     PyTree,
     StateFields,
@@ -86,12 +87,17 @@ def to_train_state(
     extra_args: bool = False,
 ) -> TrainState:
     """A TrainState for any parameters, and with ``extra_args`` for those that ``tx`` may take."""
-    mapping = isinstance(params, Mapping) and _OVERWRITE not in params
-    kind = TrainState if mapping and not extra_args else AnyTargetTrainState
+    kind = kind_for(params, extra_args)
     state: TrainState = kind(
         step=step, apply_fn=cast(Any, apply_fn), params=params, tx=tx, opt_state=opt_state
     )
     return state
+
+
+def kind_for(params: PyTree, extra_args: bool) -> type[TrainState]:
+    """The class of TrainState that does the steps of these parameters."""
+    mapping = isinstance(params, Mapping) and _OVERWRITE not in params
+    return TrainState if mapping and not extra_args else AnyTargetTrainState
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,9 +137,9 @@ class _Part:
         fields = self.formula.to_optax(self.own.pick(param_states), self._place)
         return filled(template, step, fields)
 
-    def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> Sequence[ParamState]:
+    def param_states(self, opt_state: PyTree, like: OldStates) -> Sequence[ParamState]:
         optax_states = nodes(opt_state, self.formula.state_fields)
-        return self.formula.from_optax(optax_states, self.own.pick(like), self._pick)
+        return self.formula.from_optax(optax_states, lambda: self.own.pick(like()), self._pick)
 
     def _place(self, values: Sequence[PyTree]) -> PyTree:
         """The tree with these values for the leaves, and optax's placeholder everywhere else."""
@@ -206,12 +212,12 @@ class Conversion:
             return states[0]._replace(inner_state=inner)
         return self._partition_state(states)
 
-    def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> list[ParamState]:
+    def param_states(self, opt_state: PyTree, like: OldStates) -> list[ParamState]:
         """The legacy state of every leaf, converted from a state of the transformation.
 
         Args:
           opt_state: the state to read.
-          like: legacy states, for the fields that optax does not keep.
+          like: returns legacy states, for the fields that optax does not keep.
         """
         states: list[ParamState] = [None] * self._treedef.num_leaves
         for part, part_state in zip(self._parts, self._part_states(opt_state), strict=True):
@@ -236,9 +242,7 @@ class Conversion:
             expected = f"state of `optax.partition` for {labels} and {FROZEN}"
             raise ValueError(_without(expected)) from None
         for part, kinds in zip(self._parts, part_nodes, strict=True):
-            hyper_params = part.own.hyper_params
-            if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
-                hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
+            hyper_params = hp.with_some_rate(part.own.hyper_params)
             fields = part.formula.state_fields
             template = nodes(part.chain(hyper_params).init(()), fields)
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]

@@ -274,9 +274,12 @@ def collecting_later() -> Iterator[None]:
 
 
 def step_count(step: Leaf) -> jax.Array:
-    """The step as a jax array. A restored step is numpy's, and up to Flax 0.2.2 it was an int."""
-    if isinstance(step, jax.Array):
-        return step
+    """The step as a jax array. A restored step is numpy's, and up to Flax 0.2.2 it was an int.
+
+    Something in place of a step, such as a shape or axes, stays.
+    """
+    if not isinstance(step, int | float | np.ndarray | np.generic):
+        return step  # type: ignore[no-any-return]
     count = jnp.asarray(step)
     return count if jnp.issubdtype(count.dtype, jnp.inexact) else count.astype(jnp.int32)
 

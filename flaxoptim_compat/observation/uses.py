@@ -1,7 +1,8 @@
 """Records, in a running program, where it reads attributes of optimizers and definitions.
 
 ``Optimizer`` and ``OptimizerDef`` are classes of this package, so their methods see all that a
-program does with them. The frame that calls tells the place: the file and, from Python 3.11 on, the
+program does with them. Of a DualTrainState, which is an ``Optimizer`` too, they note only what is
+asked by names of old. The frame that calls tells the place: the file and, from Python 3.11 on, the
 columns of the expression. The definition tells which optimizer it is: it is static in the tree, and
 comes through ``jit``, ``pmap``, ``scan`` and ``replicate``. Unless this module is attached, the
 classes stay as they are.
@@ -33,6 +34,7 @@ from flaxoptim_compat.observation.places import (
     line_of_use,
 )
 from flaxoptim_compat.optim.base import OptimizerDef, ReplicatedOptimizer
+from flaxoptim_compat.optim.dual_state import OLD_FIELDS, OLD_NAMES, DualTrainState
 from flaxoptim_compat.optim.optimizer import Optimizer
 
 _OURS = str(Path(__file__).parents[1]) + os.sep
@@ -74,10 +76,18 @@ class UseRecorder:
           name: the attribute.
           whose: the definition of the object.
         """
+        if (seen := self.seen(frame, of, name, whose)) is not None:
+            self.note(seen)
+
+    def seen(
+        self, frame: FrameType, of: Literal["optimizer", "definition"], name: str, whose: Any
+    ) -> Seen | None:
+        """What ``asked`` notes; None for a read by this package."""
         asking = self._beyond(frame)
-        if asking is not None and not self._is_ours(asking):
-            axis = whose.axis_name if isinstance(whose, ReplicatedOptimizer) else ""
-            self._note(Seen(self._position(asking), of, name, made_at(whose), axis))
+        if asking is None or self._is_ours(asking):
+            return None
+        axis = whose.axis_name if isinstance(whose, ReplicatedOptimizer) else ""
+        return Seen(self._position(asking), of, name, made_at(whose), axis)
 
     def made(self, frame: FrameType, definition: OptimizerDef) -> None:
         """Note where a definition is made, unless this package makes it of another one.
@@ -94,16 +104,16 @@ class UseRecorder:
         if maker is not None and not self._is_ours(maker):
             position = self._position(maker)
             vars(definition)[_MADE] = position
-            self._note(Seen(position, "made", type(definition).__name__, position))
+            self.note(Seen(position, "made", type(definition).__name__, position))
 
     def created(self, frame: FrameType, definition: OptimizerDef, target: Any) -> None:
         """Note for what kinds of parameters an optimizer is created."""
         creating = self._beyond(frame)
         if creating is not None:
             for kind in _kinds(target):
-                self._note(Seen(self._position(creating), "created", kind, made_at(definition)))
+                self.note(Seen(self._position(creating), "created", kind, made_at(definition)))
 
-    def _note(self, seen: Seen) -> None:
+    def note(self, seen: Seen) -> None:
         """Write a use into the file, the first time that it is seen."""
         if self._process != os.getpid():
             self._process = os.getpid()
@@ -186,9 +196,21 @@ def attach(folder: str) -> None:
 
     def of_optimizer(self: Optimizer, name: str) -> Any:
         value = get(self, name)
-        if not name.startswith("_"):
+        # Not isinstance, which would read `__class__` here again.
+        in_both_dialects = issubclass(type(self), DualTrainState)
+        if in_both_dialects and name == "replace":
+            definition = getattr(get(self, "tx"), "definition", None)
+            seen = recorder.seen(sys._getframe(1), "optimizer", name, definition)
+            return functools.partial(replace_noted, value, seen)
+        if name in OLD_NAMES or not (name.startswith("_") or in_both_dialects):
             recorder.asked(sys._getframe(1), "optimizer", name, get(self, "optimizer_def"))
         return value
+
+    def replace_noted(replace: Any, seen: Seen | None, **updates: Any) -> Any:
+        # Only the arguments tell in which dialect it is.
+        if seen is not None and OLD_FIELDS & updates.keys():
+            recorder.note(seen)
+        return replace(**updates)
 
     def of_definition(self: OptimizerDef, name: str) -> Any:
         value = get(self, name)

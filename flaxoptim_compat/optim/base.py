@@ -41,6 +41,7 @@ from flaxoptim_compat.bridge.trees import (
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import conversion_of, to_legacy_state, to_optax_state
+from flaxoptim_compat.optim.dual_state import DualTrainState, is_dual
 from flaxoptim_compat.optim.formula import Chain, parameters_of
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
@@ -197,7 +198,8 @@ class OptimizerDef(ByValue):
         definition = self.multi_optimizer((focus, self)) if focus else self
         with collecting_later():
             state = definition.init_state(target)
-        return Optimizer(definition, state, target)
+        make = DualTrainState.of if is_dual(definition) else Optimizer
+        return make(definition, state, target)
 
     def state_dict(self, target: PyTree, state: OptimizerState) -> PyTree:
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""

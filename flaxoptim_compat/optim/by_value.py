@@ -29,7 +29,7 @@ class ByValue:
     def step_structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
         attributes = {name: value for name, value in vars(self).items() if name != self._holder}
-        for name, inner in _held_by(self):
+        for name, inner in held_by(self):
             attributes[name] = tuple(part.step_structure() for part in inner)
         return (type(self), attributes)
 
@@ -48,7 +48,7 @@ class ByValue:
                 values.append(hyper_params)
             # Most definitions have no other attribute, and so no definition inside.
             if len(vars(definition)) > 1 or "hyper_params" not in vars(definition):
-                for _, inner in _held_by(definition):
+                for _, inner in held_by(definition):
                     definitions += inner
         return tuple(lengths), tuple(values)
 
@@ -59,7 +59,7 @@ class ByValue:
         copies: list[ByValue] = [whole]
         # The list of copies grows in the order in which snapshot() meets the definitions.
         for definition, length in zip(copies, lengths, strict=True):
-            for name, inner in _held_by(definition):
+            for name, inner in held_by(definition):
                 copied = tuple(map(copy.copy, inner))
                 copies += copied
                 is_tuple = isinstance(vars(definition)[name], tuple)
@@ -127,7 +127,7 @@ def _agree(a: Snapshot, b: Snapshot | None) -> bool:
     return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
 
 
-def _held_by(definition: ByValue) -> list[tuple[str, tuple[ByValue, ...]]]:
+def held_by(definition: Any) -> list[tuple[str, tuple[ByValue, ...]]]:
     """The attributes whose value is a definition, or a tuple of some, with the definitions."""
     held = []
     for name, value in vars(definition).items():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, PyTree
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.pairing import Pairing
 from flaxoptim_compat.bridge.train_state import Conversion
@@ -26,6 +28,8 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
     """
 
     definition: Definition
+    hyper_params: HyperParams
+    inject: bool
     pairing: Pairing | None
     _settings: tuple[object, ...]
 
@@ -42,10 +46,18 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         """The same transformation with its origin: the definition, and all that it was made of."""
         made = cls(tx.init, tx.update)
         made.definition = definition
+        made.hyper_params, made.inject = hyper_params, inject
         made.pairing = pairing
         shapes = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
         structure = jax.tree.structure(params)
         made._settings = (definition, hyper_params, structure, shapes, pairing, inject)
+        return made
+
+    def with_definition(self, definition: Definition) -> FromDefinition:
+        """The same transformation with another object for its definition."""
+        made = type(self)(self.init, self.update)
+        made.__dict__.update(self.__dict__)
+        made.definition = definition
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -99,6 +111,10 @@ def to_optax_state(
     return tx, opt_state
 
 
+class _Unread(jax.ShapeDtypeStruct):
+    """In place of an array that optax does not keep, since no step reads it."""
+
+
 def to_legacy_state(
     definition: Definition,
     params: PyTree,
@@ -115,7 +131,20 @@ def to_legacy_state(
         definition, definition.hyper_params, params, normalise=False, pairing=pairing
     )
     conversion.check(opt_state)
-    fresh = definition.init_state(params).param_states
-    states = conversion.param_states(opt_state, leaves_like(params, fresh, "param_states"))
-    treedef = jax.tree.structure(params)
-    return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
+    count = jnp.asarray(step, jnp.int32)
+
+    @functools.cache
+    def fresh() -> list[ParamState]:
+        shapes = jax.eval_shape(definition.init_state, params).param_states
+        unread = jax.tree.map(
+            lambda each: _Unread(count.shape + each.shape, each.dtype),  # type: ignore[no-untyped-call]
+            shapes,
+        )
+        return leaves_like(params, unread, "param_states")
+
+    states = conversion.param_states(opt_state, fresh)
+    param_states = jax.tree.map(
+        lambda leaf: jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, _Unread) else leaf,
+        jax.tree.unflatten(jax.tree.structure(params), states),
+    )
+    return OptimizerState(count, param_states)

@@ -20,6 +20,7 @@ from flaxoptim_compat.bridge.definition import (
     Around,
     Leaf,
     Nodes,
+    OldStates,
     ParamState,
     PickFromTree,
     PlaceInTree,
@@ -190,23 +191,25 @@ class Chain:
             for kind, names in self.state_fields.items()
         }
 
-    def from_optax(
-        self, nodes: Nodes, old: Sequence[ParamState], pick: PickFromTree
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: OldStates, pick: PickFromTree) -> list[ParamState]:
         """The per-parameter states, read from the optax states.
 
         A field that optax does not keep has the value of the old state.
         """
         if self.state is None:
-            return list(old)
-        columns: dict[str, Sequence[Leaf]] = {
-            field.name: [getattr(state, field.name) for state in old]
-            for field in dataclasses.fields(self.state)
+            return list(old())
+        kept = {
+            legacy: pick(getattr(nodes[kind], field))
+            for kind, names in self.state_fields.items()
+            for field, legacy in (names.items() if kind in nodes else ())
         }
-        for kind, names in self.state_fields.items():
-            for field, legacy in names.items() if kind in nodes else ():
-                columns[legacy] = pick(getattr(nodes[kind], field))
-        return [self.state(*row) for row in zip(*columns.values(), strict=True)]
+        columns: list[Sequence[Leaf]] = [
+            kept[field.name]
+            if field.name in kept
+            else [getattr(state, field.name) for state in old()]
+            for field in dataclasses.fields(self.state)
+        ]
+        return [self.state(*row) for row in zip(*columns, strict=True)]
 
 
 @functools.cache

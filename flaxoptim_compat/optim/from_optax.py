@@ -20,6 +20,7 @@ from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.extra_args import ignored, update
 from flaxoptim_compat.bridge.trees import as_floats, gradient_leaves, step_count
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.conversion import FromDefinition
 from flaxoptim_compat.optim.formula import Factory
 from flaxoptim_compat.optim.optax_multi_optimizer import OptaxMultiOptimizer
 from flaxoptim_compat.optim.state import OptimizerState
@@ -169,7 +170,8 @@ class FromOptax(OptimizerDef):
         hyper_params = self.normalise(hyper_params)
         self.refuse_unknown(self._set_values(hyper_params), state.param_states)
         tx, values = self._transformation(hyper_params, params)
-        return tx, injected.with_values(state.param_states, values)
+        known = FromDefinition.of(tx, self, hyper_params, params, inject=inject)
+        return known, injected.with_values(state.param_states, values)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
         """The state of an optimizer with the state of the transformation, unchanged, in it.

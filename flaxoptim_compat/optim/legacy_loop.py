@@ -15,6 +15,7 @@ from flaxoptim_compat.bridge.definition import (
     Formula,
     Leaf,
     Nodes,
+    OldStates,
     ParamState,
     PickFromTree,
     PlaceInTree,
@@ -99,9 +100,7 @@ class LegacyLoop:
         """The tree of the legacy states, unchanged, for the field of ``LegacyState``."""
         return {LegacyState: {"param_states": place(states)}}
 
-    def from_optax(
-        self, nodes: Nodes, old: Sequence[ParamState], pick: PickFromTree
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: OldStates, pick: PickFromTree) -> list[ParamState]:
         """The legacy states, unchanged, from the field of ``LegacyState``."""
         del old
         return list(pick(nodes[LegacyState].param_states))

@@ -16,7 +16,7 @@ from flax.training.train_state import TrainState
 from jax.tree_util import GetAttrKey
 
 from flaxoptim_compat.bridge import checkpoints
-from flaxoptim_compat.bridge.definition import PyTree
+from flaxoptim_compat.bridge.definition import HyperParams, PyTree
 from flaxoptim_compat.bridge.train_state import to_train_state
 from flaxoptim_compat.bridge.trees import step_count, unshared
 from flaxoptim_compat.optim.by_value import StaticDefinition
@@ -86,7 +86,8 @@ def _register(cls: type[Optimizer]) -> None:
     serialization.register_serialization_state(cls, to_state, from_state)
 
 
-def _shown_step(step: Any) -> str:
+def shown_step(step: Any) -> str:
+    """A step in words, also one that is no number."""
     if isinstance(step, int | np.integer):
         return str(step)
     is_here = isinstance(step, np.ndarray) or (
@@ -95,10 +96,11 @@ def _shown_step(step: Any) -> str:
         and not step.is_deleted()
         and step.is_fully_addressable
     )
-    return np.array2string(np.asarray(step), separator=", ") if is_here else _shown_tree(step)
+    return np.array2string(np.asarray(step), separator=", ") if is_here else shown_tree(step)
 
 
-def _shown_tree(tree: PyTree) -> str:
+def shown_tree(tree: PyTree) -> str:
+    """A tree in words, without its arrays."""
     leaves = jax.tree.leaves(tree)
     numbers = sum(math.prod(getattr(leaf, "shape", ())) for leaf in leaves)
     noun = "leaf" if len(leaves) == 1 else "leaves"
@@ -131,7 +133,9 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         cls._flax_dataclass = True
         parent: Any = super()
         parent.__init_subclass__(**kwargs)
-        _register(cls)
+        # A DualTrainState has the fields of a TrainState, and registers itself.
+        if not issubclass(cls, TrainState):
+            _register(cls)
 
     if TYPE_CHECKING:
 
@@ -141,12 +145,12 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
 
     def __repr__(self) -> str:
         # Without arrays: a thousand arrays would flood a prompt, a log or a debugger.
-        shown = [f"step={_shown_step(getattr(self.state, 'step', None))}"]
+        shown = [f"step={shown_step(getattr(self.state, 'step', None))}"]
         for field in dataclasses.fields(self)[3:]:
             value = getattr(self, field.name)
             is_tree = field.metadata.get("pytree_node", True)
-            shown.append(f"{field.name}={_shown_tree(value) if is_tree else repr(value)}")
-        shown.append(f"target={_shown_tree(self.target)}")
+            shown.append(f"{field.name}={shown_tree(value) if is_tree else repr(value)}")
+        shown.append(f"target={shown_tree(self.target)}")
         return f"{type(self).__name__}({self.optimizer_def!r}, {', '.join(shown)})"
 
     def replace(self, **updates: PyTree) -> Self:
@@ -270,24 +274,11 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
           AssertionError: there is no learning rate.
           TypeError: a definition of the program's own keeps a state that is no OptimizerState.
         """
-        definition, params, state = self.optimizer_def, self.target, self.state
-        if not hasattr(state, "param_states"):
-            raise TypeError(
-                f"{type(definition).__name__} keeps a state of its own, {type(state).__name__}. A"
-                " TrainState is made from an `OptimizerState(step, param_states)`. Have"
-                " `init_state` and `apply_gradient` return an OptimizerState, or keep the"
-                " Optimizer."
-            )
+        definition = self.optimizer_def
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
-        tx, opt_state = definition.to_opt_state(hyper_params, params, state, inject)
+        fields = optax_fields(definition, hyper_params, self.target, self.state, inject)
         extra_args = not definition.has_param_states
-        train_state = to_train_state(
-            tx, params, step_count(state.step), opt_state, apply_fn, extra_args
-        )
-        made: TrainState = unshared(train_state)
-        # A program may rely on the very tree that it gave, as with TrainState.create.
-        leaves = zip(jax.tree.leaves(made.params), jax.tree.leaves(params), strict=True)
-        return made.replace(params=params) if all(new is old for new, old in leaves) else made
+        return to_train_state(**fields, apply_fn=apply_fn, extra_args=extra_args)
 
     @classmethod
     def from_train_state(
@@ -317,3 +308,41 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
 
 
 _register(Optimizer)
+
+
+def optax_fields(
+    definition: OptimizerDef,
+    hyper_params: HyperParams,
+    target: PyTree,
+    state: OptimizerState,
+    inject: bool = True,
+    like: PyTree = None,
+) -> dict[str, Any]:
+    """The fields of a TrainState but ``apply_fn``, each array in them only once.
+
+    Args:
+      definition: the definition.
+      hyper_params: the values to start from.
+      target: the parameters.
+      state: the state of the optimizer.
+      inject: whether hyper-parameters that are numbers can be set in the optax state.
+      like: anything with the structure, shapes and dtypes of the parameters; None for the target.
+
+    Raises:
+      TypeError: a definition of the program's own keeps a state that is no OptimizerState.
+    """
+    if not hasattr(state, "param_states"):
+        raise TypeError(
+            f"{type(definition).__name__} keeps a state of its own, {type(state).__name__}. A"
+            " TrainState is made from an `OptimizerState(step, param_states)`. Have"
+            " `init_state` and `apply_gradient` return an OptimizerState, or keep the"
+            " Optimizer."
+        )
+    like = target if like is None else like
+    tx, opt_state = definition.to_opt_state(hyper_params, like, state, inject)
+    step, params, opt_state = unshared((step_count(state.step), target, opt_state))
+    # A program may rely on the very tree that it gave, as with TrainState.create.
+    leaves = zip(jax.tree.leaves(params), jax.tree.leaves(target), strict=True)
+    if all(new is old for new, old in leaves):
+        params = target
+    return {"tx": tx, "params": params, "step": step, "opt_state": opt_state}

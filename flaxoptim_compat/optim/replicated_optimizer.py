@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import optax
 from flax import jax_utils
 
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.conversion import FromDefinition
 from flaxoptim_compat.optim.removal import REMOVED_IN
 from flaxoptim_compat.optim.state import OptimizerState
 
@@ -63,6 +65,25 @@ class ReplicatedOptimizer(OptimizerDef):
         """Average the gradients and apply them."""
         grads = jax.tree.map(self._cross_replica_mean, grads)
         return self.optimizer_def.apply_gradient(hyper_params, params, state, grads)
+
+    def to_opt_state(
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, inject: bool = True
+    ) -> tuple[FromDefinition, PyTree]:
+        """The transformation of the other definition, with averaged gradients, and its state."""
+        tx, opt_state = self.optimizer_def.to_opt_state(hyper_params, params, state, inject)
+
+        def update(grads: PyTree, *args: Any, **kwargs: Any) -> tuple[PyTree, PyTree]:
+            updates_and_state: tuple[PyTree, PyTree] = tx.update(
+                jax.tree.map(self._cross_replica_mean, grads), *args, **kwargs
+            )
+            return updates_and_state
+
+        averaged = optax.GradientTransformationExtraArgs(tx.init, update)
+        return FromDefinition.of(averaged, self, hyper_params, params, inject=inject), opt_state
+
+    def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
+        """The state of the other definition."""
+        return self.optimizer_def.from_opt_state(params, step, opt_state)
 
     def update_hyper_params(self, **hyper_param_overrides: Any) -> HyperParams:
         """The hyper-parameters of one step of the other definition."""

@@ -21,6 +21,7 @@ from flaxoptim_compat.bridge.definition import (
     Leaf,
     Nodes,
     Number,
+    OldStates,
     OwnCode,
     ParamState,
     PickFromTree,
@@ -112,22 +113,21 @@ class Normed:
         factors = {name: place([getattr(state, name) for state in states]) for name in _FACTORS}
         return {WeightNormState: factors, **self._inner.to_optax(inner, place_both)}
 
-    def from_optax(
-        self, nodes: Nodes, old: Sequence[ParamState], pick: PickFromTree
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: OldStates, pick: PickFromTree) -> list[ParamState]:
         """One state for each parameter, out of the factors and the wrapped definition's states."""
-        scaled, inner = _of_wrapped(old)
+        states = old()
+        scaled, inner = _of_wrapped(states)
 
         def pick_both(tree: PyTree) -> list[Leaf]:
             scales = pick(tree["scale"])
             return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
 
-        moved = self._inner.from_optax(nodes, inner, pick_both)
-        scale_states = [state.scale_state for state in old]
-        for row, state in zip(scaled, moved[len(old) :], strict=True):
+        moved = self._inner.from_optax(nodes, lambda: inner, pick_both)
+        scale_states = [state.scale_state for state in states]
+        for row, state in zip(scaled, moved[len(states) :], strict=True):
             scale_states[row] = state
         node = nodes[WeightNormState]
-        columns = (moved[: len(old)], scale_states, pick(node.direction), pick(node.scale))
+        columns = (moved[: len(states)], scale_states, pick(node.direction), pick(node.scale))
         return [_WeightNormParamState(*fields) for fields in zip(*columns, strict=True)]
 
 

@@ -7,6 +7,7 @@ import multiprocessing
 import jax
 import jax.numpy as jnp
 from flax import jax_utils, optim
+from flaxoptim_compat import dual
 
 PARAMS = {"é": jnp.ones(2)}
 
@@ -63,6 +64,14 @@ def scanned(optimizer):
     return jax.lax.scan(body, optimizer, jnp.arange(3))[0]
 
 
+def in_both_dialects():
+    state = dual(optim.Adam(0.1)).create(PARAMS)  # made; dual(optim.Adam(0.1)).create
+    state = state.apply_gradients(grads=state.params)
+    state = state.replace(step=state.step, params=state.target)  # state.target
+    state = state.replace(target=PARAMS)  # state.replace
+    return state.apply_gradient(PARAMS)  # state.apply_gradient
+
+
 def in_child():
     definition = optim.GradientDescent(0.1)  # made
     print(definition.create(PARAMS).target)  # definition.create; definition.create(PARAMS).target
@@ -77,6 +86,7 @@ def main():
     whole = optim.MultiOptimizer(part)  # made
     scanned(whole.create(PARAMS))  # whole.create
     dataclasses.replace(Agent().first, target=PARAMS)  # not understood
+    in_both_dialects()
     child = multiprocessing.get_context("spawn").Process(target=in_child)
     child.start()
     child.join()
