@@ -135,7 +135,7 @@ def test_the_old_program_from_a_folder_or_a_revision(commands: Commands, tmp_pat
     Path("old/train.py").write_text(PROGRAM)
     Path("train.py").write_text(PROGRAM.replace("from flax import", "from flaxoptim_compat import"))
     done = commands._run(["verify", TRAIN, "--before", "old"], {})
-    assert (done.status, done.output[-len(BITS) :]) == (0, BITS), done.errors
+    assert done.status == 0 and BITS in done.output, done.errors
     assert "The old program: the folder old\n" in done.errors and not Path("runs").exists()
     done = commands._run(["verify", TRAIN, "--before", "nosuch"], {})
     assert done.status == 2 and "git has no old program here" in done.errors
@@ -165,11 +165,11 @@ def test_what_two_runs_of_the_old_program_do_differently_is_left_out(commands: C
 
 
 def test_another_output_is_shown_and_can_be_accepted(commands: Commands) -> None:
-    prints = f'{PROGRAM}\nprint("a", type(optimizer).__name__, "of", start)\n'
+    prints = f'{PROGRAM}\nprint("a", str(optimizer)[:9], "of", start)\n'
     options = ["--write", "--verify", TRAIN]
     done = commands.rewrite(*options, to="optax", train=prints)
     assert (done.status, Path("train.py").read_text()) == (2, prints)
-    told = "The output differs in 1 line:\n  - a Optimizer of 0\n  + a TrainState of 0\n"
+    told = "The output differs in 1 line:\n  - a Optimizer of 0\n  + a TrainStat of 0\n"
     assert told in done.errors and "No file was changed." in done.errors
     done = commands.rewrite(*options, "--accept-output", to="optax")
     assert done.status == 0 and f"{BITS}Accepted:\n{told}" in done.output
@@ -213,7 +213,10 @@ import optax
     }.items():
         by_hand = by_hand.replace(old, new)
     Path("train.py").write_text(by_hand.replace("TX", "optax.adamw(0.001, weight_decay=0.1)"))
-    done = commands._run(["verify", TRAIN, "--before", "old", "--report", "proof.json"], {})
+    options = ["verify", TRAIN, "--before", "old", "--report", "proof.json"]
+    done = commands._run(options, {})
+    assert done.status == 1 and "checkpoint_8: only the old one has parameters/w" in done.errors
+    done = commands._run([*options, "--accept-output"], {})
     assert done.status == 0, done.errors
     assert "1 optimizer, 8 of 8 steps: the same" in done.output
     assert "1 of 1 parameters have other names today" in done.output
@@ -224,7 +227,7 @@ import optax
     done = commands._run(["verify", TRAIN, "--before", "old"], {})
     assert done.status == 1 and "Once more, with the first parameters" in done.errors
     cause = "Likely cause, of `optim.Adam(learning_rate=0.001, weight_decay=0.1)` and `optax.chain("
-    assert cause in done.errors and "the moments" in done.errors.partition(cause)[2]
+    assert cause in (told := " ".join(done.errors.split())) and "before the moments" in told
 
 
 @pytest.mark.exhaustive

@@ -31,7 +31,7 @@ class InProcess:
         self._known: dict[bytes, tuple[ObservedRun, dict[str, bytes]]] = {}
         self._folder = tempfile.TemporaryDirectory()
 
-    def __call__(self, command: str, copies: Copies, *_: object) -> ObservedRun:
+    def __call__(self, command: str, copies: Copies, *_: object, **__: object) -> ObservedRun:
         """Run a file of the copy, whose name is the command."""
         text = (copies.copy / command).read_bytes()
         if text not in self._known:
