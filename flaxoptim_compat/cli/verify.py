@@ -21,7 +21,8 @@ examples:
   flaxoptim-compat verify 'python train.py --steps 20'
   flaxoptim-compat verify 'pytest -q' --before v1.2 --report proof.html
   flaxoptim-compat verify 'python train.py' --before ../the_old_checkout
-  flaxoptim-compat verify 'flaxoptim-compat run --random then train.py' --before then.npz
+  flaxoptim-compat verify 'flaxoptim-compat run --random then train.py' \\
+    --before then.npz
 
 verify takes a migration by hand as well as one by a tool, to optax and TrainState, to NNX or to
 this package. Without --before, the old program is that of the last commit that imports flax.optim.
