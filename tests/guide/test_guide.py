@@ -133,7 +133,7 @@ def test_the_commands_exist_with_their_options(line: str) -> None:
     _, *words = shlex.split(line, comments=True)
     if "--recorder" in words:
         # This is all that it does, whatever else is given.
-        with pytest.raises(SystemExit, match="^0$"):
+        with pytest.raises(SystemExit, match=r"^0$"):
             cli._parser().parse_args(words)
         return
     arguments = cli._parser().parse_args(words)
