@@ -30,6 +30,7 @@ def convert_checkpoint(
     *,
     format_: Literal["msgpack", "orbax"] | None = None,
     fits: Any = None,
+    shown: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Write a checkpoint again with its optimizers in another form; returns a report.
@@ -42,6 +43,7 @@ def convert_checkpoint(
       settings: the form, and all other settings of the conversion.
       format_: the format of the destination; None for that of the source, or msgpack for npz.
       fits: the state into which the new program restores, to compare the result with; or None.
+      shown: the path of the destination that the report names, if that will be another one.
       progress: called with the bytes of arrays written so far, and the bytes in total.
     """
     with open_checkpoint(source) as checkpoint:
@@ -51,7 +53,8 @@ def convert_checkpoint(
         if fits is not None:
             refuse_misfits(tree, fits)
         # The report reads numbers of the source, which may be damaged: no destination exists yet.
-        text = report(os.fspath(destination), tree, format_, settings.to, converted)
+        path = os.fspath(destination) if shown is None else shown
+        text = report(path, tree, format_, settings.to, converted, fits is not None)
         # NNX restores a list as a mapping with numbers for names.
         write_checkpoint(destination, tree, format_, progress, sequences=settings.to != "nnx")
         return text

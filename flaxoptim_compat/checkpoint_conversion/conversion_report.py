@@ -17,6 +17,10 @@ program that gives a rate to each step needs nothing. Any other program sets the
 
   {} = 0.001  # yours"""
 
+_OF_REWRITE = """\
+A program written by rewrite --to optax restores the file without changes, if --definition and
+--rate are those that rewrite printed."""
+
 _FROM_DEFINITION = (
     "With --definition, the conversion takes the rate and other hyper-parameters from the old"
     " program."
@@ -81,6 +85,7 @@ def report(
     format_: Literal["msgpack", "orbax"],
     to: OptimizerForm,
     converted: Sequence[Converted],
+    is_fitting: bool = False,
 ) -> str:
     """The text of a report: the conversions, and the next steps.
 
@@ -90,14 +95,17 @@ def report(
       format_: its format.
       to: the form of its optimizers.
       converted: its optimizers.
+      is_fitting: whether it was compared with the state that the new program restores into.
     """
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]
     lines += [f"{each.reshaping}" for each in converted if each.reshaping is not None]
     restore = "Restore"
     lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
-    if to == "train-state" and not any(each.choice.guessed for each in converted):
-        lines.append("A program written by rewrite --to optax restores the file without changes.")
+    if is_fitting:
+        lines.append("The state of --fits restores the file without changes.")
+    elif to == "train-state" and not any(each.choice.guessed for each in converted):
+        lines.append(_OF_REWRITE)
         restore = "Otherwise restore"
     sections = ["\n".join(lines), f"{restore} {_how_to_restore(path, format_, to, converted)}"]
     sections += _about_rates(to, converted)

@@ -79,6 +79,15 @@ def _file_and_steps(path: Path) -> tuple[Path, tuple[StepCheckpoint, ...]]:
     return directory, steps
 
 
+def is_orbax_checkpoint(path: Path) -> bool:
+    """True for a directory that is one checkpoint of orbax, and not a folder of several.
+
+    Raises:
+      OSError: the directory cannot be read.
+    """
+    return path.is_dir() and _orbax_directory(path) is not None
+
+
 def _orbax_directory(path: Path) -> Path | None:
     """The directory with orbax's files: this directory, or the item in it that holds arrays."""
     if _is_orbax(path):

@@ -20,7 +20,7 @@ _PATH = "a msgpack or npz file, an orbax directory, or a directory of checkpoint
 _EPILOG = """\
 examples:
   flaxoptim-compat checkpoint inspect runs
-  flaxoptim-compat checkpoint convert runs new.msgpack --to train-state \\
+  flaxoptim-compat checkpoint convert runs new_runs --to train-state \\
     --definition 'optim.Adam(1e-3)' --rate fixed
   flaxoptim-compat checkpoint convert old new --to legacy --definition train:tx
   flaxoptim-compat checkpoint convert old new --to nnx --paths Dense_0=hidden
@@ -42,7 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "destination",
         metavar="DESTINATION",
         type=Path,
-        help="the file or directory to write; must not exist",
+        help="the checkpoint to write, or an existing folder for it; of a folder of checkpoints,"
+        " the folder for those with the same names",
+    )
+    convert.add_argument(
+        "--all",
+        action="store_true",
+        help="convert all checkpoints of a folder, into a new one; without it, only the newest",
     )
     convert.add_argument(
         "--to",
@@ -134,6 +140,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
 def _convert(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
     from flaxoptim_compat.checkpoint_conversion.convert import ConversionSettings
+    from flaxoptim_compat.checkpoint_conversion.folders import conversions
     from flaxoptim_compat.cli import convert_arguments
     from flaxoptim_compat.cli.progress import Progress
 
@@ -146,16 +153,22 @@ def _convert(arguments: argparse.Namespace) -> int:
         rate=arguments.rate,
         like=convert_arguments.parameters_named(arguments.like),
     )
-    with Progress("bytes") as progress:
-        report = convert_checkpoint(
-            arguments.source,
-            arguments.destination,
-            settings,
-            format_=arguments.format,
-            fits=fits,
-            progress=progress,
-        )
-    print_text(report)
+    found = conversions(arguments.source, arguments.destination, arguments.all)
+    reports = []
+    with found as several, Progress("bytes") as progress:
+        for each in several:
+            report = convert_checkpoint(
+                each.source,
+                each.destination,
+                settings,
+                format_=arguments.format,
+                fits=fits,
+                shown=str(each.shown),
+                progress=progress,
+            )
+            newest = f", the newest of {each.of:,}; --all takes each" if each.of > 1 else ""
+            reports.append(f"{each.source}{newest}\n{report}" if several[1:] or newest else report)
+    print_text("\n\n".join(reports))
     return 0
 
 

@@ -45,7 +45,7 @@ and `flaxoptim-compat` for the same with -m flaxoptim_compat."""
 
 # The paths in the command that rewrite prints, and those of the demo.
 _TO_FILL_IN = " OLD NEW "
-_FILLED_IN = " old_run new_run/checkpoint_200 "
+_FILLED_IN = " old_run new_run "
 
 _NEXT = """
 For your own program:
@@ -113,8 +113,6 @@ def _run_all() -> bool:
     (convert,) = (line for line in done.stdout.splitlines() if _TO_FILL_IN in line)
 
     _head("4. The old checkpoint becomes one of the new program, with moments and step")
-    _show("mkdir new_run")
-    (_FOLDER / "new_run").mkdir()
     done = _run(convert.replace(_TO_FILL_IN, _FILLED_IN), is_kept=True)
     # How to restore it is what the program does anyway.
     print_text(done.stdout.partition("\n\n")[0])

@@ -433,8 +433,8 @@ def _conversions(report: RunReport) -> Iterator[str]:
     if not commands:
         return
     yield ""
-    yield "Convert old checkpoints before the new program restores them. OLD and NEW are"
-    yield "your paths:"
+    yield "Convert old checkpoints before the new program restores them. OLD is the folder that"
+    yield "has them, and NEW the one that the new program is to go on in:"
     lines: dict[str, list[str]] = {}
     for spot, command in commands:
         lines.setdefault(command, []).append(line_of(*spot))

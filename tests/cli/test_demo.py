@@ -90,7 +90,7 @@ def test_the_guide_and_the_notebook_go_the_same_way(done: tuple[str, Path]) -> N
     output, _ = done
     shown = [line[2:] for line in output.splitlines() if line.startswith("$ ")]
     page = (GUIDE / "README.md").read_text()
-    (commands,) = (block for block in blocks(page, "sh") if "mkdir" in block)
+    (commands,) = (block for block in blocks(page, "sh") if "cd flaxoptim_demo" in block)
     assert commands.splitlines() == shown
 
     cells = nbformat.read(GUIDE / "notebooks" / "from_flax_optim_to_optax.ipynb", 4).cells

@@ -70,7 +70,7 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
         (
             "optax",
             RESTORES,
-            "your paths:\nflaxoptim-compat checkpoint convert OLD NEW --to"
+            "the new program is to go on in:\nflaxoptim-compat checkpoint convert OLD NEW --to"
             " train-state --definition 'optim.Adam(learning_rate=0.1)' --rate fixed\n",
         ),
         (
