@@ -238,11 +238,13 @@ def _on_checkpoints(report: RunReport, output: str) -> Iterator[str]:
       output: what the command printed.
     """
     from flaxoptim_compat.migrate.run.reports import place_of
-    from flaxoptim_compat.observation.old_checkpoints import RESTORING
+    from flaxoptim_compat.observation.old_checkpoints import RESTORING, has_placeholder
 
     if RESTORING.search(output) and report.conversions:
         yield _OTHER_CHECKPOINTS
         yield from _conversions(report)
+        if any(has_placeholder(command) for _, command in report.conversions):
+            yield _TO_FILL_IN
     entries = [
         f"{place_of(file.path, each.place)}: {each.code} {each.reason}"
         for file in report.files
@@ -261,6 +263,10 @@ them take either, such as `saved.get("params") or saved["target"]`, or leave the
 command, and change them after the rewrite:"""
 _OTHER_CHECKPOINTS = """\
 The rewritten program restores TrainStates, and the command found a checkpoint of the old one."""
+_TO_FILL_IN = """\
+--verify converts them only if nothing has to be filled in. For a proof, keep a copy of the
+folder, write without --verify, and then run:
+flaxoptim-compat verify COMMAND --before COPY --convert 'the command above, filled in'"""
 
 
 # In a notebook a line begins behind a quotation mark.

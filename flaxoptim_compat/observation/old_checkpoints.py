@@ -25,6 +25,11 @@ RESTORING = re.compile(
 _PLACEHOLDER = re.compile(r"\bVALUE\b|\bMODULE:")
 
 
+def has_placeholder(command: str) -> bool:
+    """True if a person has to put something into a command before it can be used."""
+    return _PLACEHOLDER.search(command) is not None
+
+
 def convert_all(folder: Path, commands: Sequence[str]) -> Iterator[str]:
     """Convert all checkpoints of flax.optim in a folder, in their places; yields their paths.
 
@@ -32,7 +37,7 @@ def convert_all(folder: Path, commands: Sequence[str]) -> Iterator[str]:
       folder: the folder, which is a copy.
       commands: commands for ``OLD`` and ``NEW``; the first one that takes a checkpoint is used.
     """
-    usable = [each for each in commands if not _PLACEHOLDER.search(each)]
+    usable = [each for each in commands if not has_placeholder(each)]
     for file in list(_old_checkpoints(folder)) if usable else ():
         new = file.with_name(f"{file.name}.converted")
         if any(_converts(each, file, new, folder) for each in usable):

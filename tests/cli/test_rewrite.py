@@ -146,6 +146,30 @@ def test_a_command_that_finds_a_checkpoint_of_before(rewrite: Rewrite, style: An
     assert "checkpoint of the old" not in done.errors
 
 
+OWN = RESTORES.replace("optim.Adam", "Own").replace(
+    "\n\n",
+    """
+
+
+class Own(optim.GradientDescent):
+    def apply_param_gradient(self, step, hyper_params, param, state, grad):
+        return param - hyper_params.learning_rate * grad, state
+
+
+""",
+)
+
+
+def test_a_checkpoint_whose_conversion_has_to_be_filled_in(rewrite: Rewrite) -> None:
+    Path("said").write_text("while restoring an instance of TrainState")
+    how = "flaxoptim-compat verify COMMAND --before COPY --convert 'the command above, filled in'"
+    fails = FAILS.replace("optim.Adam", "'from flax import'")
+    done = rewrite("--write", "--verify", fails, to="optax", a=OWN)
+    assert done.status == 2 and "MODULE:DEFINITION" in done.errors and how in done.errors
+    done = rewrite("--write", "--verify", FAILS, to="optax", a=RESTORES)
+    assert done.status == 2 and how not in done.errors
+
+
 def test_a_command_that_fails_elsewhere_is_told_of_no_checkpoint(rewrite: Rewrite) -> None:
     with pytest.raises(AssertionError) as caught:
         raise AssertionError("the restored one: 1 == 2")
