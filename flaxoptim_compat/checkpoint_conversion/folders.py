@@ -13,6 +13,7 @@ from flaxoptim_compat.atomic import appearing_directory
 from flaxoptim_compat.checkpoint_files.flax_directory import is_step, steps_in
 from flaxoptim_compat.checkpoint_files.opening import is_orbax_checkpoint
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.checkpoint_files.writing import refuse_existing
 
 
 class Conversion(NamedTuple):
@@ -81,14 +82,7 @@ def conversions(source: Path, destination: Path, takes_all: bool) -> Iterator[li
 @contextlib.contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
     try:
-        with appearing_directory(path, functools.partial(_refuse, path)) as folder:
+        with appearing_directory(path, functools.partial(refuse_existing, path)) as folder:
             yield folder
     except OSError as error:
         raise CheckpointError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def _refuse(path: Path) -> None:
-    if os.path.lexists(path):
-        raise CheckpointError(f"{path} exists already. Give another path, for a new folder.")
-    if not path.parent.is_dir():
-        raise CheckpointError(f"There is no directory {path.parent}. Make it first.")

@@ -43,9 +43,9 @@ def write_checkpoint(
     from flaxoptim_compat.checkpoint_files.trees import size_of
 
     path = Path(path)
-    refuse_existing = functools.partial(_refuse_existing, path)
+    refuse = functools.partial(refuse_existing, path)
     # Refused here too, because reading the arrays takes long.
-    refuse_existing()
+    refuse()
     checked = leaves.checked(tree)
     done, total = 0, size_of(checked)
 
@@ -60,12 +60,12 @@ def write_checkpoint(
         if format == "orbax":
             from flaxoptim_compat.checkpoint_files.orbax_writing import write_orbax
 
-            with appearing_directory(path, refuse_existing) as directory:
+            with appearing_directory(path, refuse) as directory:
                 write_orbax(directory, checked, report, sequences)
         else:
             from flaxoptim_compat.checkpoint_files.msgpack_writing import msgpack_pieces
 
-            with appearing_file(path, refuse_existing) as file:
+            with appearing_file(path, refuse) as file:
                 for piece in msgpack_pieces(checked):
                     file.write(piece)
                     if isinstance(piece, memoryview):
@@ -77,7 +77,12 @@ def write_checkpoint(
         ) from error
 
 
-def _refuse_existing(path: Path) -> None:
+def refuse_existing(path: Path) -> None:
+    """Raise unless a path is free, in a directory that is there.
+
+    Raises:
+      CheckpointError: it is not.
+    """
     if os.path.lexists(path):
         raise CheckpointError(
             f"{path} exists already. Give another path, or move the old checkpoint away first."

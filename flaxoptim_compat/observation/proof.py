@@ -24,7 +24,6 @@ from flaxoptim_compat.observation.printed_lines import Closeness, ComparedLines
 from flaxoptim_compat.observation.probes import ProbedStep
 from flaxoptim_compat.observation.records import ObservedState, Record
 from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
-from flaxoptim_compat.observation.stated_causes import stated_causes
 from flaxoptim_compat.observation.trajectories import (
     ArrayDifference,
     ComparedOptimizer,
@@ -149,6 +148,8 @@ class Proof:
         self._after: list[ObservedRun] = []
         # Another run of the old program, where one was needed.
         self._again: list[ObservedRun] = []
+        # Another run of the new one, which tells how roundings grow, where one was needed.
+        self._control: list[ObservedRun] = []
         # What each of the three wrote in its copy.
         self._written: dict[str, Written] = {}
 
@@ -273,6 +274,13 @@ class Proof:
             self._again = self._run("again", "Once more, with the old program", self._old)
         return self._again
 
+    def _run_control(self) -> list[ObservedRun]:
+        """The new program, run once more with its first parameters a rounding off."""
+        if not self._control:
+            when = "Once more, with the first parameters one unit in the last place off"
+            self._control = self._run("control", when, self._new, self._prepare)
+        return self._control
+
     def _output_and_files(self, closeness: Closeness) -> Iterator[str]:
         """The lines on what the programs printed and wrote.
 
@@ -333,12 +341,7 @@ class Proof:
         if comparison.divergence is not None and not self._is_elsewhere:
             self._refuse_unseeded(number)
         if comparison.divergence and comparison.divergence.difference and moved is None:
-            control = self._run(
-                "control",
-                "Once more, with the first parameters one unit in the last place off",
-                self._new,
-                self._prepare,
-            )[number]
+            control = self._run_control()[number]
             self.compared[-1] = Runs(before, after, paired(before, control.record)[0])
             comparison = compare(*self.compared[-1])
         if comparison.divergence is not None:
@@ -443,6 +446,9 @@ class Proof:
 
 def _causes(created: Iterable[ObservedState], changes: Sequence[RewrittenFile]) -> list[str]:
     """Why the optimizers of the two programs differ, if both are written plainly in one file."""
+    # This imports jax, which a proof that holds does not need here.
+    from flaxoptim_compat.observation.stated_causes import stated_causes
+
     files = {os.path.realpath(each.place.file) for each in created}
     for change in changes:
         if os.path.realpath(change.path) in files:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import optax
@@ -45,22 +45,21 @@ def stated_causes(old: bytes, new: bytes) -> StatedCauses | None:
       old: the source of the file of the old program that makes the optimizer.
       new: that of the new one.
     """
-    before = set(_stated(old, optim.OptimizerDef))
-    after = set(_stated(new, optax.GradientTransformation))
+    before = dict(_stated(old, optim.OptimizerDef))
+    after = dict(_stated(new, optax.GradientTransformation))
     if len(before) != 1 or len(after) != 1:
         return None
-    texts = before.pop(), after.pop()
+    ((first, definition),), ((second, tx),) = before.items(), after.items()
     try:
-        sides = eval(texts[0], dict(_NAMES)), eval(texts[1], dict(_NAMES))
-        report = compare(*sides, trial.parameters(), trial.gradients, _STEPS, loop="open")
+        report = compare(definition, tx, trial.parameters(), trial.gradients, _STEPS, loop="open")
     except Exception:
         # Such as a definition whose rate is given at each step.
         return None
-    return StatedCauses(*texts, report.causes) if report.causes else None
+    return StatedCauses(first, second, report.causes) if report.causes else None
 
 
-def _stated(source: bytes, kind: type) -> Iterator[str]:
-    """The outermost expressions that make an object of a kind."""
+def _stated(source: bytes, kind: type) -> Iterator[tuple[str, Any]]:
+    """The outermost expressions that make an object of a kind, and the objects."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -82,7 +81,7 @@ def _stated(source: bytes, kind: type) -> Iterator[str]:
             except Exception:
                 text = None
         if text is not None and isinstance(made, kind):
-            yield text
+            yield text, made
         else:
             waiting += ast.iter_child_nodes(node)
 
