@@ -26,11 +26,15 @@ def with_values_of(opt_state: PyTree, other: PyTree) -> PyTree:
     return _map(lambda node: _changed(node, next(other_nodes).hyperparams), opt_state)
 
 
-def with_each(opt_state: PyTree, change: Callable[[Leaf], Leaf]) -> PyTree:
-    """The state with a function of each hyper-parameter in its place."""
-    return _map(
-        lambda node: node._replace(hyperparams=jax.tree.map(change, node.hyperparams)), opt_state
-    )
+def with_each(opt_state: PyTree, other: PyTree, change: Callable[[Leaf, Leaf], Leaf]) -> PyTree:
+    """The state with a function of each hyper-parameter, and of its like in another state."""
+    other_nodes = _nodes(other)
+
+    def changed(node: PyTree) -> PyTree:
+        values = jax.tree.map(change, node.hyperparams, next(other_nodes).hyperparams)
+        return node._replace(hyperparams=values)
+
+    return _map(changed, opt_state)
 
 
 def _changed(node: PyTree, values: Mapping[str, Leaf]) -> PyTree:

@@ -150,8 +150,11 @@ class DualTrainState(TrainState, Optimizer):
         definition = definition if is_dual(definition) else dual(definition)
         like = _of_one_copy(target, step) if like is None else like
         fields = optax_fields(definition, _values(definition), target, state, inject, like)
+        opt_state = fields["opt_state"]
+        # Where the step has an axis of copies, hyper-parameters of a transformation have it already.
+        one = jax.eval_shape(fields["tx"].init, like) if getattr(step, "ndim", 0) else opt_state
         fields["opt_state"] = injected.with_each(
-            fields["opt_state"], lambda value: _beside(step, value)
+            opt_state, one, lambda value, of_one: _beside(step, value, np.ndim(of_one))
         )
         fields["apply_fn"] = None
         return cls(**fields)
@@ -262,11 +265,11 @@ def _of_one_copy(params: PyTree, step: Leaf) -> PyTree:
     return jax.tree.map(of_one, params)
 
 
-def _beside(step: Leaf, value: Leaf) -> Leaf:
+def _beside(step: Leaf, value: Leaf, rank: int) -> Leaf:
     """A hyper-parameter for a state with this step: for each copy, or what is in its place."""
     if not _has_shape(step):
         return step
-    shape = (*getattr(step, "shape", ()), *np.shape(value))
+    shape = (*getattr(step, "shape", ()), *np.shape(value)[np.ndim(value) - rank :])
     if isinstance(step, jax.ShapeDtypeStruct):
         return jax.ShapeDtypeStruct(shape, value.dtype)
     return jnp.broadcast_to(value, shape) if shape != value.shape else value

@@ -137,7 +137,8 @@ def _of_wrapped(states: Sequence[ParamState]) -> tuple[list[int], list[ParamStat
     The states of all directions come first, then those of the scales. A bias has the empty tuple in
     place of a scale.
     """
-    scaled = [row for row, state in enumerate(states) if not isinstance(state.scale, tuple)]
+    # With jax before 0.5, axes in place of a scale are a tuple too.
+    scaled = [row for row, state in enumerate(states) if type(state.scale) is not tuple]
     directions = [state.direction_state for state in states]
     return scaled, directions + [states[row].scale_state for row in scaled]
 

@@ -55,7 +55,8 @@ NOISY = (
 def train(seed):
     begin = time.time()
     optimizer = optim.Adam(learning_rate=0.1).create({"w": jnp.ones((3, 2))})
-    run = os.path.join("runs", time.strftime("%Y-%m-%d_%H-%M-%S") + "-" + uuid.uuid4().hex[:8])
+    drawn = time.strftime("%Y-%m-%d_%H-%M-%S") + "-" + uuid.uuid4().hex[:8]
+    run = os.path.join("runs", f"{seed}_{drawn}")
     os.makedirs(run)
     print("Run", run, "in", os.getpid(), object())
     losses = []

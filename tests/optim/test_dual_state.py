@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 from flax import jax_utils, serialization
@@ -62,11 +63,14 @@ def grads_of(optimizer: Any, step: int = 0) -> Any:
 def old_form(result: Any) -> Any:
     """What a program of old reads off a result."""
     is_optimizer = lambda node: isinstance(node, optim.Optimizer)
-    return jax.tree.map(
+    fields = jax.tree.map(
         lambda node: (node.target, node.state) if is_optimizer(node) else node,
         result,
         is_leaf=is_optimizer,
     )
+    # With NumPy 1, the restored step of a definition of the program's own becomes an int64.
+    as_array = lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.generic) else leaf
+    return jax.tree.map(as_array, fields)
 
 
 # --- what programs did with an optimizer
