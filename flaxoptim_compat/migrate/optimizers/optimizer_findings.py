@@ -68,6 +68,9 @@ def _found(
     here = (each for each in unit.problems if each.node is use.node)
     own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
+    if unit.is_dual:
+        why = f": {own.problem}" if own is not None else f", because of {_line(use, first)}"
+        return found(f"{instead}; works as it is on a DualTrainState{why}", works=True)
     if own is not None and _is_mixed(own):
         # However many places there are, that is one thing to settle.
         first = next(filter(_is_mixed, unit.problems))

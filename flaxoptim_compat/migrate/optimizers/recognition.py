@@ -148,7 +148,8 @@ class Recognisers:
             if unknown is not None and unknown.is_unpickled:
                 # The place to change is the one, wherever the optimizer goes from there.
                 assert isinstance(unknown.node, ast.Call)
-                yield Use("FOC219", unknown.document, unknown.node, sites, _UNPICKLED)
+                place = (unknown.document, unknown.node, sites)
+                yield Use("FOC219", *place, _UNPICKLED, fails_dual=True)
             else:
                 problem = mixed(others, unknown)
                 yield Use("FOC219", document, node, sites, problem, is_doubt=True)
