@@ -180,7 +180,10 @@ def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
             return dataclasses.replace(use, problem=_NOT_AVERAGED, bridge="")
         return dataclasses.replace(use, axis=min(axes))
     if node.attr in _OTHER_OF_COPIES:
-        return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
+        # Of copies an Optimizer stores the first, and a DualTrainState all.
+        fails = node.attr != "optimizer_def"
+        problem = _COPIES.format(node.attr)
+        return dataclasses.replace(use, problem=problem, bridge="", fails_dual=fails)
     return use
 
 
