@@ -120,16 +120,24 @@ def can_be_dual(points_to: PointsTo, site: Site) -> bool:
 
 def _makes_what_is_dual(points_to: PointsTo, site: Site, of: External | Class) -> bool:
     if isinstance(of, Class):
-        keeps_own = any(points_to.memory.has_method(of, each) for each in _OWN_STATE)
-        return points_to.memory.makes_definitions(of) and not keeps_own
+        classes = [each.node for each, _ in points_to.memory.ancestry(of)]
+        methods = [each for node in classes for each in node.body if _is_method_of_state(each)]
+        return points_to.memory.makes_definitions(of) and all(map(_goes_on, methods))
     if known_names.is_optimizer(of.name):
         definition = argument(site.node, 0, "optimizer_def")
         return definition is not None and bool(sites_of(points_to.values(definition), Definition))
     return of.name == known_names.COMPUTED or known_names.is_definition(of.name)
 
 
-# The methods by which a class of definitions keeps another state than flax.optim.
-_OWN_STATE = ("init_state", "create")
+def _is_method_of_state(node: ast.stmt) -> bool:
+    """True for a method by which a class of definitions may keep another state than flax.optim."""
+    return isinstance(node, ast.FunctionDef) and node.name in ("create", "init_state")
+
+
+def _goes_on(method: ast.stmt) -> bool:
+    """True if a method evidently returns what that of the base does, or an OptimizerState."""
+    names = {getattr(each, "attr", getattr(each, "id", "")) for each in ast.walk(method)}
+    return not names.isdisjoint({getattr(method, "name", ""), "OptimizerState"})
 
 
 def in_dual(points_to: PointsTo, site: Site) -> ast.Call:
