@@ -224,7 +224,8 @@ def _moved(report: RunReport, target: str) -> Iterator[Moved]:
     from flaxoptim_compat.migrate.run.reports import line_of
     from flaxoptim_compat.observation.proof import Moved
 
-    for unit in report.moved if target == "optax" else (*report.moved, *report.staying):
+    staying = report.staying if target != "optax" else []
+    for unit in (*report.moved, *report.dual, *staying):
         for path, place in unit.made:
             last = place.file_line + place.end_line - place.line
             yield Moved(path, place.file_line, last, line_of(path, place))
@@ -290,7 +291,7 @@ def _show(report: RunReport, arguments: argparse.Namespace) -> int:
             say(line)
     if changed:
         them = "it" if len(changed) == 1 else "them"
-        is_moved = arguments.to == "optax" and report.becoming
+        is_moved = arguments.to == "optax" and (report.becoming or report.dual)
         proof = " and --verify COMMAND, which proves the numbers" if is_moved else ""
         say(f"No file was changed. To change {them}, add --write{proof}.")
     else:
@@ -394,7 +395,7 @@ def _next_steps(report: RunReport, target: str, proof: Proof | None) -> Iterator
         yield "Next: run the program with python, as it is, and go on with rewrite --to optax."
     else:
         yield "Next: run the program, or its tests, with python, as it is."
-    if target == "optax" and report.becoming and proof is None:
+    if target == "optax" and (report.becoming or report.dual) and proof is None:
         yield "No run has compared the numbers. For a proof, with a training or the tests:"
         yield "flaxoptim-compat verify COMMAND"
     still = sum(bool(_OWN_IMPORT.search(each)) for each in texts)

@@ -406,7 +406,7 @@ def test_tensorboard_is_no_matter_where_the_program_imports_tensorflow(rewrite: 
         ("shim", "import flax.linen as nn\nnn.LSTMCell()\n", True),
         ("shim", WRITER, False),
         ("shim", "import jax.experimental.maps as m\nm.xmap\n", False),
-        ("optax", "import package\n\n\ndef f(p):\n    package.keep(made(p))\n", False),
+        ("optax", "\n\ndef f(p):\n    return type(made(p))\n", False),
     ],
 )
 def test_who_needs_run_until_then(

@@ -156,10 +156,12 @@ def test_all_optimizers_are_counted_and_what_holds_each_that_stays_is_named(
     capsys.readouterr()
     main(["scan", str(original), "--format", "json"])
     optimizers = json.loads(capsys.readouterr().out)["plan"]["optimizers"]
-    assert optimizers["becoming"] + optimizers["staying"] == CREATED[program]
+    kinds = [optimizers[each] for each in ("becoming", "becoming_dual", "staying")]
+    assert sum(kinds) == CREATED[program]
     # What the command says of itself is what the text says that it wrote.
     written = "".join(texts(folders["optax"] / program).values())
     ways = ("TrainState.create(", ".to_train_state(")
     assert sum(map(written.count, ways)) == optimizers["becoming"]
-    assert len(optimizers["held"]) <= optimizers["staying"]
+    assert bool(written.count("dual(optim.")) == bool(optimizers["becoming_dual"])
+    assert len(optimizers["held"]) <= optimizers["becoming_dual"] + optimizers["staying"]
     assert all(unit["reason"] and unit["held_by"] for unit in optimizers["held"])

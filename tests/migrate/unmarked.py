@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flaxoptim_compat.migrate.editing.marks import marks_in
 
 
@@ -11,3 +13,9 @@ def without_marks(text: str) -> str:
         start = text.rindex("\n", 0, mark.start) + 1 if "\n" in text[: mark.start] else 0
         text = text[:start] + text[mark.end :].removeprefix("\n")
     return text
+
+
+def without_dual(text: str) -> str:
+    """A rewritten text with its definitions as they were before ``dual``."""
+    text = text.replace("from flaxoptim_compat import dual\n", "")
+    return re.sub(r"\bdual\(\s*(optim\.\w+\([^()]*\))\s*\)", r"\1", text)

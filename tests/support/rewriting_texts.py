@@ -54,6 +54,16 @@ def rewrite(program: str, target: str, language: str = "py", releases: Releases 
     return rewritten(file, target).text
 
 
+def why_dual(program: str | Mapping[str, str]) -> list[Finding]:
+    """The findings that say why optimizers become DualTrainStates, and no plain ones."""
+    return [
+        each
+        for file in findings_of(program)
+        for each in file.findings
+        if each.works and each.reason
+    ]
+
+
 def in_one_line_each(text: str) -> str:
     """A program with each of its statements in one line, and without its comments."""
     return ast.unparse(ast.parse(text))

@@ -51,6 +51,7 @@ class Finding:
       reason: why ``rewrite`` leaves the code; also the text of the comment above it.
       change: how far the numbers will be from those of before; "" if they stay the same.
       cause: the reason of another place, for which this one is left; "" if there is none.
+      works: whether the code works as it is in the program as ``--to optax`` writes it.
     """
 
     code: str
@@ -63,6 +64,7 @@ class Finding:
     reason: str = ""
     change: str = ""
     cause: str = ""
+    works: bool = False
 
     def edits(self, target: str) -> tuple[Edit, ...] | None:
         """The edits for ``shim`` or for ``optax``, once they are settled for this target."""

@@ -25,10 +25,10 @@ def as_github(report: RunReport) -> Iterator[str]:
             yield _command("notice", file.path, place, "left by an earlier rewrite", text)
     for path, place_or_none, why in report.unread:
         yield _command("error", path, place_or_none, "not read", why)
-    staying = report.staying
+    staying = [*report.staying, *report.dual]
     for line in held(staying[:MOST_HELD]):
         message = f"{line.whose}: {line.text}"
-        yield _command("notice", *line.spot, "holds optimizers back", message)
+        yield _command("notice", *line.spot, line.title, message)
         if line.joining:
             yield _command("notice", *line.unit.joined[0], "joins optimizers", line.joining)
     yield from counts(report)

@@ -65,16 +65,18 @@ def as_json(report: RunReport) -> str:
             "optax": plan.optax,
             "optimizers": {
                 "becoming": report.becoming,
+                "becoming_dual": sum(each.optimizers for each in report.dual),
                 "staying": sum(each.optimizers for each in report.staying),
                 "held": [
                     {
                         "reason": each.reason,
+                        "becomes_dual": each.is_dual,
                         "count": each.optimizers,
                         "made": [_place(*spot) for spot in each.made],
                         "held_by": [_place(*spot) for spot in each.held],
                         "joined_by": [_place(*spot) for spot in each.joined],
                     }
-                    for each in report.staying
+                    for each in [*report.staying, *report.dual]
                 ],
             },
             "begin_with": [str(path) for path in plan.begin_with],

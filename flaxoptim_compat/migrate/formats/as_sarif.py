@@ -50,9 +50,10 @@ def as_sarif(report: RunReport, rules: Mapping[str, Rule]) -> str:
             for file, each in report.found
         ],
     }
-    if report.becoming or report.staying:
+    if report.becoming or report.held:
         run["properties"] = {
             "becomingTrainStates": report.becoming,
+            "becomingDualTrainStates": sum(each.optimizers for each in report.dual),
             "stayingOptimizers": sum(each.optimizers for each in report.staying),
         }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
@@ -92,9 +93,8 @@ def _notifications(report: RunReport) -> list[dict[str, Any]]:
         _notification("warning", f"not understood: {why}", path, place)
         for path, place, why in report.unknown
     ]
-    for each in held(report.staying):
-        text = f"holds back {each.whose}: {each.text}"
-        notifications.append(_notification("note", text, *each.spot))
+    for each in held([*report.staying, *report.dual]):
+        notifications.append(_notification("note", each.sentence, *each.spot))
         if each.joining:
             notifications.append(_notification("note", each.joining, *each.unit.joined[0]))
     return notifications

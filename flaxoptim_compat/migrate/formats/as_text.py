@@ -157,7 +157,7 @@ def _files(paths: Sequence[Path]) -> str:
 
 def _commands(report: RunReport, plan: MigrationPlan, rewrite: str, shim: bool) -> Iterator[Line]:
     has_patch = shim or bool(plan.optax)
-    has_optimizers = bool(report.becoming or report.staying)
+    has_optimizers = bool(report.becoming or report.held)
     if has_patch or has_optimizers:
         yield "", ""
     if has_patch:

@@ -21,11 +21,14 @@ MOST_HELD = 10
 MOST_INFERRED = 12
 _MOST_MADE = 3
 
-LEGEND = "[*] rewrite changes this, [shim] or [optax] only with that --to, [-] only you can."
+LEGEND = (
+    "[*] rewrite changes this, [shim] or [optax] only with that --to, [=] works as it is,"
+    " [-] only you can."
+)
 
 
 class Held(NamedTuple):
-    """A line that holds optimizers back, so that they do not become TrainStates.
+    """A line that holds optimizers back, so that they do not become plain TrainStates.
 
     Args:
       spot: the line.
@@ -46,15 +49,38 @@ class Held(NamedTuple):
         number = counted(self.unit.optimizers, "optimizer")
         return f"{number}, made in {made}" if made else "an optimizer from elsewhere"
 
+    @property
+    def title(self) -> str:
+        """A heading over the line."""
+        return "keeps optimizers dual" if self.unit.is_dual else "holds optimizers back"
+
+    @property
+    def sentence(self) -> str:
+        """The line that says it, behind the place."""
+        if not self.unit.is_dual:
+            return f"holds back {self.whose}: {self.text}"
+        state = "a DualTrainState" if self.unit.optimizers == 1 else "DualTrainStates"
+        return f"makes {state} of {self.whose}: {self.text}"
+
 
 def how_many(report: RunReport) -> str:
     """A sentence on how many optimizers become TrainStates and how many stay; "" without any."""
     becoming, stay = report.becoming, sum(each.optimizers for each in report.staying)
+    if report.dual:
+        return _with_dual(becoming, sum(each.optimizers for each in report.dual), stay)
     if not becoming + stay:
         return ""
     become = "becomes a TrainState" if 1 in (becoming, becoming + stay) else "become TrainStates"
     number = counted(becoming + stay, "optimizer")
     return f"{becoming:,} of {number} {become}, {stay:,} {'stays' if stay == 1 else 'stay'}."
+
+
+def _with_dual(becoming: int, dual: int, stay: int) -> str:
+    number = counted(becoming + dual + stay, "optimizer")
+    move = "moves" if 1 in (becoming + dual, becoming + dual + stay) else "move"
+    whither = f"{becoming:,} to TrainState, {dual:,} to DualTrainState"
+    end = f"; {stay:,} {'stays' if stay == 1 else 'stay'}." if stay else "."
+    return f"{becoming + dual:,} of {number} {move}: {whither}{end}"
 
 
 def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
@@ -66,14 +92,15 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
     for each in staying:
         text = each.reason
         if others := len(each.held) - 1:
-            holds = "holds" if others == 1 else "hold"
+            does = ("does", "holds") if others == 1 else ("do", "hold")
             them = "it" if each.optimizers == 1 else "them"
-            text += f" {counted(others, 'other line')} {holds} {them} back too."
+            too = f"{does[0]} too" if each.is_dual else f"{does[1]} {them} back too"
+            text += f" {counted(others, 'other line')} {too}."
         yield Held(each.held[0], each, text, _joining(each) if each.joined else "")
 
 
 def unlisted(staying: Sequence[UnitReport]) -> str:
-    """A line on how many optimizers stay that are not listed; "" if all are listed."""
+    """A line on how many groups of optimizers are not listed; "" if all are listed."""
     number = len(staying) - MOST_HELD
     return f"and {number:,} more, which scan --format concise lists" if number > 0 else ""
 
@@ -97,6 +124,8 @@ def _joining(unit: UnitReport) -> str:
 
 def mark(finding: ReportedFinding) -> str:
     """The sign that says which ``rewrite`` deals with a finding, as ``LEGEND`` explains it."""
+    if finding.works:
+        return "[=]"
     marks = {(True, True): "[*]", (True, False): "[shim]", (False, True): "[optax]"}
     return marks.get((finding.shim, finding.optax), "[-]")
 
@@ -126,9 +155,9 @@ def optimizers(report: RunReport, most: int | None = MOST_HELD) -> Iterator[str]
       report: the report of the run.
       most: how many such lines are listed; None: all.
     """
-    staying = report.staying
+    staying = [*report.staying, *report.dual]
     for each in held(staying[:most]):
-        yield f"{line_of(*each.spot)}: holds back {each.whose}: {each.text}"
+        yield f"{line_of(*each.spot)}: {each.sentence}"
         if each.joining:
             yield f"{line_of(*each.unit.joined[0])}: {each.joining}"
     if most is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.surface import is_for_old_flax
 from flaxoptim_compat.migrate.optimizers.definitions import (
+    can_be_dual,
     filters_of,
     focus_of,
     inner_definitions,
@@ -74,7 +75,8 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
     unit.problems = _problems(points_to, unit)
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}
-        unit.problems.sort(key=lambda each: (order[each.document], each.start))
+        unit.is_dual = _may_be_dual(points_to, unit)
+        unit.problems.sort(key=lambda each: (not each.fails_dual, order[each.document], each.start))
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
     unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
@@ -127,6 +129,14 @@ def _problems(points_to: PointsTo, unit: Unit) -> list[Use]:
     ]
     found += _may_not_average(unit)
     return found
+
+
+def _may_be_dual(points_to: PointsTo, unit: Unit) -> bool:
+    """True if the optimizers can become DualTrainStates, and do all that the program does."""
+    is_for_now = all(each.problem != _OLD_FLAX for each in unit.problems)
+    fails = any(each.fails_dual for each in unit.uses)
+    can = all(can_be_dual(points_to, each) for each in unit.sites)
+    return bool(unit.sites) and is_for_now and not fails and can
 
 
 def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:

@@ -13,7 +13,14 @@ from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, ch
 from flaxoptim_compat.migrate.optax_text.text import Part, check_parts
 from flaxoptim_compat.migrate.optimizers.use import sites_of
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.objects import Definition, External, Site, Traversal
+from flaxoptim_compat.migrate.values.objects import (
+    Class,
+    Definition,
+    External,
+    Partial,
+    Site,
+    Traversal,
+)
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
@@ -93,6 +100,52 @@ def why_no_text(points_to: PointsTo, site: Site, injected: Sequence[str]) -> str
         reason = str(why)
         return f"{reason[0].upper()}{reason[1:]}."
     return ""
+
+
+def can_be_dual(points_to: PointsTo, site: Site) -> bool:
+    """True if ``dual`` takes what a call makes: a definition, or an optimizer put together by hand.
+
+    A class of the program may keep a state of its own, which no TrainState has.
+    """
+    made = [*points_to.called_by(site.node.func)]
+    classes = [each for each in made if isinstance(each, External | Class)]
+    return (
+        bool(classes)
+        and not points_to.may_call_unseen(site.node.func)
+        and not site.document.is_in_f_string(site.node)
+        and all(isinstance(each, External | Class | Partial) for each in made)
+        and all(_makes_what_is_dual(points_to, site, each) for each in classes)
+    )
+
+
+def _makes_what_is_dual(points_to: PointsTo, site: Site, of: External | Class) -> bool:
+    if isinstance(of, Class):
+        classes = [each.node for each, _ in points_to.memory.ancestry(of)]
+        methods = [each for node in classes for each in node.body if _is_method_of_state(each)]
+        return points_to.memory.makes_definitions(of) and all(map(_goes_on, methods))
+    if known_names.is_optimizer(of.name):
+        definition = argument(site.node, 0, "optimizer_def")
+        return definition is not None and bool(sites_of(points_to.values(definition), Definition))
+    return of.name == known_names.COMPUTED or known_names.is_definition(of.name)
+
+
+def _is_method_of_state(node: ast.stmt) -> bool:
+    """True for a method by which a class of definitions may keep another state than flax.optim."""
+    return isinstance(node, ast.FunctionDef) and node.name in ("create", "init_state")
+
+
+def _goes_on(method: ast.stmt) -> bool:
+    """True if a method evidently returns what that of the base does, or an OptimizerState."""
+    names = {getattr(each, "attr", getattr(each, "id", "")) for each in ast.walk(method)}
+    return not names.isdisjoint({getattr(method, "name", ""), "OptimizerState"})
+
+
+def in_dual(points_to: PointsTo, site: Site) -> ast.Call:
+    """The call of ``dual`` around the one that makes a definition; if there is none, that one."""
+    match site.document.parents[site.node]:
+        case ast.Call() as around if known_names.DUAL in points_to.package_names(around.func):
+            return around
+    return site.node
 
 
 def is_certain(points_to: PointsTo, site: Site) -> bool:

@@ -63,7 +63,14 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
             sites = sites_of(inside(points_to.values(argument)), Definition)
         if sites and (taker := _unseen(points_to, call, objects)):
             problem = f"`{shown(call)}` may give {holder}an optimizer to {taker}. {RUN_TO_KNOW}"
-            yield Use("FOC218", document, argument, sites, problem)
+            fails = not _READ_FIELDS.isdisjoint(points_to.package_names(call.func))
+            yield Use("FOC218", document, argument, sites, problem, fails_dual=fails)
+
+
+# They take the fields themselves, which are others in a DualTrainState.
+_READ_FIELDS = frozenset(
+    {"vars", "dataclasses.asdict", "dataclasses.astuple", "dataclasses.fields"}
+)
 
 
 def _asks_for_any(call: ast.Call) -> bool:
@@ -147,7 +154,7 @@ def leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Ite
         for argument in arguments_of(call):
             sites = sites_of(points_to.values(argument), Optimizer)
             if sites and not points_to.is_unknown(argument):
-                yield Use("FOC218", document, argument, sites, _LEAVES)
+                yield Use("FOC218", document, argument, sites, _LEAVES, fails_dual=True)
 
 
 _LEAVES = "The leaves of an optimizer are taken, and a TrainState has others, in another order."
@@ -169,7 +176,7 @@ def stored_otherwise(points_to: PointsTo, document: Document, call: ast.Call) ->
             elif pickles:
                 yield Use("FOC218", document, argument, sites, _PICKLED)
             elif axes_of(data) - {""}:
-                yield Use("FOC211", document, argument, sites, _FIRST_COPY)
+                yield Use("FOC211", document, argument, sites, _FIRST_COPY, fails_dual=True)
 
 
 _PICKLED = (
@@ -192,7 +199,8 @@ def class_asked(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
         case [asked] if "type" in points_to.package_names(call.func):
             values = points_to.values(asked)
             if sites := sites_of(values, Optimizer):
-                yield Use("FOC219", document, call, sites, _CLASS_ASKED.format(shown(call)))
+                problem = _CLASS_ASKED.format(shown(call))
+                yield Use("FOC219", document, call, sites, problem, fails_dual=True)
         case [asked, of] if "isinstance" in points_to.package_names(call.func):
             classes = of.elts if isinstance(of, ast.Tuple) else [of]
             names = frozenset[str]().union(*map(points_to.package_names, classes))

@@ -25,6 +25,7 @@ class FoundPlace(NamedTuple):
       cause: the reason of another place, for which this one stays.
       change: how far the numbers will be from those of before; "" if they stay the same.
       only_shim: whether ``--to optax`` leaves the code to people.
+      works: whether the code works as it is in the program as ``--to optax`` writes it.
     """
 
     at: ast.expr | ast.stmt | ast.alias | Span
@@ -35,6 +36,7 @@ class FoundPlace(NamedTuple):
     cause: str = ""
     change: str = ""
     only_shim: bool = False
+    works: bool = False
 
     def finding(self, code: str, reading: Reading) -> Finding | None:
         """The finding of a rule; None where a comment says that the place is to stay."""
@@ -46,7 +48,8 @@ class FoundPlace(NamedTuple):
         becomes = Change(self.becomes) if callable(self.becomes) else self.becomes
         if code.startswith(OF_OPTIMIZERS):
             # With --to shim, all of this works as it is.
-            return found((), becomes, reason=self.reason, change=self.change)
+            texts = {"reason": self.reason, "change": self.change}
+            return found((), becomes, **texts, works=self.works)
         optax = None if self.only_shim else becomes
         reason = self.reason
         if becomes is None and not (reason or self.cause):

@@ -71,12 +71,15 @@ def _found(
     if own is not None and _is_mixed(own):
         # However many places there are, that is one thing to settle.
         first = next(filter(_is_mixed, unit.problems))
+    found = functools.partial(found, works=unit.is_dual)
+    stays = "works as it is on a DualTrainState" if unit.is_dual else "it stays"
     if own is not None and (own is first or not _is_mixed(own)):
-        return found(own.problem, reason=own.problem)
+        text = f"{instead}; {stays}: {own.problem}" if unit.is_dual else own.problem
+        return found(text, reason=own.problem)
     if _line(use, first) == _line(use, use):
-        instead = f"{instead}; it stays: {first.problem}"
+        instead = f"{instead}; {stays}: {first.problem}"
     else:
-        instead = f"{instead}; it stays, because of {_line(use, first)}"
+        instead = f"{instead}; {stays}, because of {_line(use, first)}"
     return found(instead, cause=first.problem)
 
 

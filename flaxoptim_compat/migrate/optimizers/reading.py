@@ -53,7 +53,8 @@ class Facts:
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
-        self.moves_some = moves_elsewhere or any(unit.moves for unit in self.units)
+            unit.is_dual &= not any(_stays(each, ignored) for each in unit.sites)
+        self.moves_some = moves_elsewhere or any(unit.moves or unit.is_dual for unit in self.units)
         # The calls that make definitions.
         self.making = {site.node for unit in self.units for site in unit.sites}
         self._traversals = shared_traversals(self.points_to, self.units)
@@ -107,6 +108,17 @@ def _wanted(found: Iterable[Use], ignored: Mapping[Path, Ignored]) -> Iterator[U
         elif use.code not in ("FOC215", "FOC218"):  # that this is not so is all they can say
             problem = "A comment says that it is to stay."
             yield dataclasses.replace(use, problem=problem, bridge="")
+
+
+def _stays(site: Site, ignored: Mapping[Path, Ignored]) -> bool:
+    """True if the program's own marks want a definition as it is."""
+    marks = ignored.get(site.document.path, NOTHING_IGNORED)
+    return marks.has(code_of(site), site.node.lineno)
+
+
+def code_of(site: Site) -> str:
+    """The rule about a definition."""
+    return "FOC208" if site.name == "MultiOptimizer" else "FOC201"
 
 
 @dataclasses.dataclass(eq=False)

@@ -148,7 +148,8 @@ class Recognisers:
             if unknown is not None and unknown.is_unpickled:
                 # The place to change is the one, wherever the optimizer goes from there.
                 assert isinstance(unknown.node, ast.Call)
-                yield Use("FOC219", unknown.document, unknown.node, sites, _UNPICKLED)
+                place = (unknown.document, unknown.node, sites)
+                yield Use("FOC219", *place, _UNPICKLED, fails_dual=True)
             else:
                 problem = mixed(others, unknown)
                 yield Use("FOC219", document, node, sites, problem, is_doubt=True)
@@ -179,7 +180,10 @@ def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
             return dataclasses.replace(use, problem=_NOT_AVERAGED, bridge="")
         return dataclasses.replace(use, axis=min(axes))
     if node.attr in _OTHER_OF_COPIES:
-        return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
+        # Of copies an Optimizer stores the first, and a DualTrainState all.
+        fails = node.attr != "optimizer_def"
+        problem = _COPIES.format(node.attr)
+        return dataclasses.replace(use, problem=problem, bridge="", fails_dual=fails)
     return use
 
 

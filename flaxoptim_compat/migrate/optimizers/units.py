@@ -27,7 +27,8 @@ class Unit:
       uses: what the program does with them.
       joined: the uses of an optimizer that may be any of them; without these it would be several
         units that make optimizers.
-      problems: the uses that keep it from being rewritten; with any, all stays as it is.
+      problems: the uses that keep it from being rewritten; with any, all uses stay as they are.
+      is_dual: whether its optimizers become DualTrainStates then, which still do all of that.
       definition_stays: why the definitions stay those of flax.optim, and turn into a TrainState
         where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
@@ -46,6 +47,7 @@ class Unit:
     uses: list[Use] = dataclasses.field(default_factory=list)
     joined: list[Use] = dataclasses.field(default_factory=list)
     problems: list[Use] = dataclasses.field(default_factory=list)
+    is_dual: bool = False
     definition_stays: str = ""
     overrides: tuple[str, ...] = ()
     ambiguous: frozenset[str] = frozenset()

@@ -54,6 +54,7 @@ class Use:
       axis: that of the ``pmap`` over which such a call averages the gradients; "" if it does not.
       joins: whether all that it may be about is rewritten together; not so for an annotation.
       is_doubt: whether the problem is that something is not known, which a run may have shown.
+      fails_dual: whether a DualTrainState does not do it as it stands, either.
     """
 
     code: str
@@ -66,6 +67,7 @@ class Use:
     axis: str = ""
     joins: bool = True
     is_doubt: bool = False
+    fails_dual: bool = False
 
     @property
     def makes(self) -> bool:

@@ -61,7 +61,7 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
         problem = "The class is matched by its fields, or has a subclass."
-        yield Use("FOC219", document, node, frozenset({None}), problem)
+        yield Use("FOC219", document, node, frozenset({None}), problem, fails_dual=True)
         return
     if isinstance(parent, ast.Call) and parent.func is node:
         if becomes_train_state(document, parent):

@@ -34,7 +34,7 @@ def _use(asked: Asked) -> Use:
 
 def _use_of_dict(asked: Asked) -> Use:
     problem = f"A TrainState has other entries, for which `{asked.node.attr}` may ask."
-    return asked.use(RULE.code, problem)
+    return asked.use(RULE.code, problem, fails_dual=True)
 
 
 def _entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[Use]:
@@ -47,7 +47,8 @@ def _entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[U
         case _:
             return
     if sites := sites_of(points_to.values(holder), StateDict):
-        yield Use(RULE.code, document, node, sites, _OTHER_ENTRIES.format(ast.unparse(key)))
+        problem = _OTHER_ENTRIES.format(ast.unparse(key))
+        yield Use(RULE.code, document, node, sites, problem, fails_dual=True)
 
 
 def _of_copy(points_to: PointsTo, document: Document, made: ast.Dict) -> Iterator[Use]:
@@ -55,7 +56,8 @@ def _of_copy(points_to: PointsTo, document: Document, made: ast.Dict) -> Iterato
     for copied in copies(made):
         sites = sites_of(points_to.values(copied), StateDict)
         for key in filter(None, made.keys if sites else ()):
-            yield Use(RULE.code, document, key, sites, _OTHER_ENTRIES.format(ast.unparse(key)))
+            problem = _OTHER_ENTRIES.format(ast.unparse(key))
+            yield Use(RULE.code, document, key, sites, problem, fails_dual=True)
 
 
 def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
@@ -66,7 +68,7 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
             if not sites or _RESTORES not in points_to.package_names(call.func):
                 return
             if Stored() in points_to.values(saved) and any(stored_entries(points_to, document)):
-                yield Use(RULE.code, document, call, sites, _KNOWN_ENTRIES)
+                yield Use(RULE.code, document, call, sites, _KNOWN_ENTRIES, fails_dual=True)
 
 
 # A problem of other rules too, about calls with arguments that flax.optim does not know.

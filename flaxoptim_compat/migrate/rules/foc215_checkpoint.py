@@ -22,7 +22,8 @@ def find(reading: Reading) -> Iterator[FoundPlace]:
         return
     uses = [use for use, _ in facts.of(RULE.code, document)]
     # Some uses hold an optimizer back only because another one moves.
-    uses += [each for unit in facts.units for each in unit.problems if each.code == RULE.code]
+    staying = [unit for unit in facts.units if not unit.is_dual]
+    uses += [each for unit in staying for each in unit.problems if each.code == RULE.code]
     holding = {use.node: use.problem for use in uses if use.problem}
     moves = _moves_something(facts, document)
     for call in document.of_kind(ast.Call) if moves or holding else ():

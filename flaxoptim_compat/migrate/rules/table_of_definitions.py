@@ -13,16 +13,18 @@ from flaxoptim_compat.migrate.optax_text.text import chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import (
     bound_of,
     change_of,
+    in_dual,
     parts_of,
     why_no_text,
 )
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
-from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
+from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading, code_of
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.values.known_names import DUAL
 from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -48,8 +50,7 @@ def find(code: str, reading: Reading) -> Iterator[FoundPlace]:
     if facts is None:
         return
     for site, unit in facts.definitions(reading.document):
-        about = "FOC208" if site.name == "MultiOptimizer" else "FOC201"
-        if site.name and code == about:
+        if (site.name or unit.is_dual) and code == code_of(site):
             yield _found(reading, facts, site, unit)
     if code == "FOC208":
         yield from _traversals(reading, facts)
@@ -66,8 +67,11 @@ def _traversals(reading: Reading, facts: Facts) -> Iterator[FoundPlace]:
 
 def _found(reading: Reading, facts: Facts, site: Site, unit: Unit) -> FoundPlace:
     """The place of a constructor call."""
-    what = f"a definition, {' or '.join(f'flax.optim.{name}' for name in sorted(site.names))}"
+    names = " or ".join(f"flax.optim.{name}" for name in sorted(site.names))
+    what = f"a definition, {names}" if names else "a definition, or an optimizer made by hand"
     found = functools.partial(FoundPlace, site.node, what)
+    if unit.is_dual:
+        return _dual(reading, facts, site, unit, found)
     if not unit.converts:
         cause = unit.problems[0].problem if unit.problems else ""
         return found("the definition stays with its optimizer", cause=cause)
@@ -76,7 +80,7 @@ def _found(reading: Reading, facts: Facts, site: Site, unit: Unit) -> FoundPlace
         own = why_no_text(facts.points_to, site, unit.overrides)
         reason = own or unit.definition_stays
         return found(f"the definition stays. {reason}", cause=reason)
-    gone = (site.node.func,)
+    gone = (in_dual(facts.points_to, site).func, site.node.func)
     if _is_part_of_another(facts, site):
         return found("a part of the optax around it", Change(drops=gone))
     instead, change = "exactly the same in optax", ""
@@ -88,9 +92,27 @@ def _found(reading: Reading, facts: Facts, site: Site, unit: Unit) -> FoundPlace
         if not reading.writes:
             return ()
         text = _definition_text(reading, facts.points_to, site, unit, imports)
-        return (replaced(reading, site.node, *text),)
+        return (replaced(reading, in_dual(facts.points_to, site), *text),)
 
     return found(instead, Change(edits, drops=gone), change=change)
+
+
+def _dual(
+    reading: Reading, facts: Facts, site: Site, unit: Unit, found: functools.partial[FoundPlace]
+) -> FoundPlace:
+    """The place of a constructor call that stays, whose optimizers become DualTrainStates."""
+    first = unit.problems[0]
+    why = f"In {first.document.place(first.node)}: {first.problem}"
+    if _is_part_of_another(facts, site):
+        return found(f"the definition stays, in a dual one. {why}", works=True)
+    if in_dual(facts.points_to, site) is not site.node:
+        return found(f"the definition is dual. {why}", works=True)
+
+    def edits(imports: ImportPlan) -> tuple[Edit, ...]:
+        dual = imports.name_of(DUAL, site.node)
+        return (replaced(reading, site.node, f"{dual}(", span(reading, site.node), ")"),)
+
+    return found(f"dual(...), for DualTrainStates. {why}", edits)
 
 
 def _is_part_of_another(facts: Facts, site: Site) -> bool:

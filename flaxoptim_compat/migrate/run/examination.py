@@ -122,7 +122,8 @@ def _reported(loaded: Loaded, finding: Finding) -> ReportedFinding:
     place = _place(loaded, finding.start, finding.end)
     does = (finding.shim is not None, finding.optax is not None)
     texts = (finding.reason, finding.change, finding.cause)
-    return ReportedFinding(finding.code, place, finding.what, finding.instead, *does, *texts)
+    named = (finding.code, place, finding.what, finding.instead)
+    return ReportedFinding(*named, *does, *texts, finding.works)
 
 
 def _marks(loaded: Loaded, codes: Container[str]) -> Iterator[tuple[Place, str]]:

@@ -131,7 +131,8 @@ class _Program:
         self._analysed_bytes += sum(len(each.source) for each in loaded.values())
         reports = self._together(loaded)
         units = (unit for report in reports.values() for unit in report.units)
-        self._moves_optimizers |= any(unit.made and not unit.held for unit in units)
+        moved = (unit for unit in units if unit.is_dual or not unit.held)
+        self._moves_optimizers |= any(unit.made for unit in moved)
         self._reports |= reports
 
     def _together(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:

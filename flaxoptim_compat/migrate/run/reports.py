@@ -30,6 +30,7 @@ class ReportedFinding(NamedTuple):
       reason: why the code is left; "" if it is not.
       change: how far the numbers will be from those of before; "" if they stay the same.
       cause: the reason of another place, for which this one is left; "" if there is none.
+      works: whether the code works as it is after ``rewrite --to optax``.
     """
 
     code: str
@@ -41,6 +42,7 @@ class ReportedFinding(NamedTuple):
     reason: str
     change: str
     cause: str = ""
+    works: bool = False
 
 
 class Spot(NamedTuple):
@@ -56,7 +58,7 @@ class Spot(NamedTuple):
 
 
 class UnitReport(NamedTuple):
-    """Optimizers that become TrainStates together, or stay together.
+    """Optimizers that become TrainStates, or DualTrainStates, together, or stay together.
 
     Args:
       made: the places where they are made.
@@ -68,6 +70,7 @@ class UnitReport(NamedTuple):
       is_reached: whether a run made one of them; None: there was no run.
       seen: the number of their places that a run came to.
       inferred: their places that the run did not come to.
+      is_dual: whether they become DualTrainStates, since something keeps them from TrainStates.
     """
 
     made: list[Spot]
@@ -78,6 +81,7 @@ class UnitReport(NamedTuple):
     is_reached: bool | None = None
     seen: int = 0
     inferred: Sequence[Spot] = ()
+    is_dual: bool = False
 
     @property
     def optimizers(self) -> int:
@@ -153,7 +157,17 @@ class RunReport:
 
     @property
     def staying(self) -> list[UnitReport]:
-        """The optimizers that do not, in the order of the lines that hold them back."""
+        """The optimizers that stay, in the order of the lines that hold them back."""
+        return [each for each in self.held if not each.is_dual]
+
+    @property
+    def dual(self) -> list[UnitReport]:
+        """The optimizers that become DualTrainStates, in the order of the lines that say why."""
+        return [each for each in self.held if each.is_dual]
+
+    @property
+    def held(self) -> list[UnitReport]:
+        """The optimizers that do not become plain TrainStates, in the order of these lines."""
         units = [unit for file in self.files for unit in file.units if unit.held]
         return sorted(units, key=lambda unit: unit.held[0])
 
@@ -238,12 +252,13 @@ def unit_reports(
     for unit in units:
         made = [each for each in unit.uses if each.makes]
         untouchable = [each for each in unit.uses if loaded[each.document].off_limits]
-        held = untouchable or unit.problems
+        held = unit.problems if unit.is_dual else untouchable or unit.problems
         if not made and not held:
             continue
         reason = ""
         if held:
-            reason = loaded[held[0].document].off_limits or held[0].problem
+            off_limits = loaded[held[0].document].off_limits
+            reason = held[0].problem if unit.is_dual else off_limits or held[0].problem
         joined = unit.joined if held and len(made) > 1 else []
         yield UnitReport(
             [_spot(each, loaded) for each in made],
@@ -256,6 +271,7 @@ def unit_reports(
             unit.is_reached if has_run else None,
             len(unit.uses) - sum(isinstance(each, Use) for each in unit.inferred),
             [_spot(each, loaded) for each in unit.inferred],
+            unit.is_dual,
         )
 
 
@@ -318,7 +334,9 @@ def migration_plan(report: RunReport) -> MigrationPlan:
     easy = [
         file
         for file in report.files
-        if file.findings and not file.off_limits and all(each.optax for each in file.findings)
+        if file.findings
+        and not file.off_limits
+        and all(each.optax or each.works for each in file.findings)
     ]
     easy.sort(key=lambda each: (-len(each.findings), each.path))
     shim_leaves = (
@@ -330,7 +348,7 @@ def migration_plan(report: RunReport) -> MigrationPlan:
         findings=report.findings,
         shim=sum(each.shim for file, each in report.found if not file.off_limits),
         shim_leaves=next(shim_leaves, None),
-        optax=sum(each.optax for file, each in report.found if not file.off_limits),
+        optax=sum(each.optax or each.works for file, each in report.found if not file.off_limits),
         begin_with=[each.path for each in easy],
         reasons=_reasons(report),
     )
@@ -340,7 +358,8 @@ def _reasons(report: RunReport) -> list[Reason]:
     counts: collections.Counter[str] = collections.Counter()
     first: dict[str, tuple[Spot, str]] = {}
     for file, each in report.found:
-        text = file.off_limits or ("" if each.optax else each.reason or each.cause)
+        is_left = not each.optax and not each.works
+        text = file.off_limits or (each.reason or each.cause if is_left else "")
         if not text:
             continue
         counts[text] += 1

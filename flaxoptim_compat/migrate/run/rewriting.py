@@ -48,7 +48,8 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
       ValueError: the result would be no Python, by a mistake of the rules; the message says where.
     """
     document = file.document
-    left = [each for each in file.findings if each.edits(target) is None]
+    stay = [each for each in file.findings if each.edits(target) is None]
+    left = [each for each in stay if not each.works]
     done = [each for each in file.findings if _is_done(each, target)]
     edits = [edit for each in file.findings for edit in each.edits(target) or ()]
     edits += file.imports

@@ -21,6 +21,8 @@ COMPUTED = "flax.optim.<computed>"
 # The optimizer that a TrainState stands for, of which nothing is to be rewritten any more.
 BRIDGED = "flaxoptim_compat.<bridged>"
 BASE = "OptimizerDef"
+# What makes the optimizers of a definition DualTrainStates.
+DUAL = "flaxoptim_compat.dual"
 
 # Methods and fields that only optimizers have.
 TELLING = frozenset({"apply_gradient", "optimizer_def"})
@@ -87,6 +89,7 @@ _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
+    DUAL: (0, "given"),
     "jax.device_put": (0, "x"),
     "jax.device_get": (0, "x"),
     "jax.block_until_ready": (0, "x"),

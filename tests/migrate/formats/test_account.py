@@ -15,6 +15,7 @@ my_project.keep(optimizer)
 print(optimizer.target)
 print(optimizer.state.step)
 """
+HELD = f"{GIVEN_AWAY}print(type(optimizer))\n"
 
 
 def unfolded(output: str) -> str:
@@ -24,14 +25,24 @@ def unfolded(output: str) -> str:
 
 
 def test_a_reason_is_said_where_it_is_met_and_counts_what_stays_for_it(rewrite: Rewrite) -> None:
-    done = rewrite("--check", to="optax", a=GIVEN_AWAY)
+    done = rewrite("--check", to="optax", a=HELD)
     left = [line for line in unfolded(done.output).splitlines() if " left: " in line]
     assert left == [
         "a.py:5:17: FOC218 left: `my_project.keep(optimizer)` may give an optimizer to"
-        " my_project.keep, whose code is not seen. Run with --verify to find out."
-        " 4 other places stay for this reason."
+        " my_project.keep, whose code is not seen. Run with --verify to find out.",
+        "a.py:8:7: FOC219 left: `type(optimizer)` asks for the class, which becomes another one."
+        " 4 other places stay for this reason.",
     ]
-    assert done.output.splitlines()[-2].endswith(" dealt with, 5 left.")
+    assert done.output.splitlines()[-2].endswith(" dealt with, 6 left.")
+
+
+def test_what_a_dual_state_does_is_not_left(rewrite: Rewrite) -> None:
+    done = rewrite("--write", to="optax", a=GIVEN_AWAY)
+    assert " left: " not in done.output and done.status == 0
+    assert "\n1 of 1 optimizer moves: 0 to TrainState, 1 to DualTrainState.\n" in done.output
+    assert " 3 findings dealt with, 4 work as written, 0 left.\n" in done.output
+    again = rewrite("--write", to="optax")
+    assert again.status == 0 and "\nNo file was changed.\n" in again.output
 
 
 def test_a_reason_of_another_file_is_not_said_again(rewrite: Rewrite) -> None:
@@ -40,11 +51,11 @@ def test_a_reason_of_another_file_is_not_said_again(rewrite: Rewrite) -> None:
         "--check",
         to="optax",
         made=made,
-        used="import my_project\nimport made\n\nmy_project.keep(made.optimizer)\n",
+        used="import made\n\nprint(type(made.optimizer))\n",
     )
     left = [line for line in unfolded(done.output).splitlines() if " left: " in line]
     assert len(left) == 1
-    assert left[0].startswith("used.py:4:") and " 2 other places stay " in left[0]
+    assert left[0].startswith("used.py:3:") and " 2 other places stay " in left[0]
 
 
 def test_much_that_is_left_is_counted(rewrite: Rewrite) -> None:

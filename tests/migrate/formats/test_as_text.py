@@ -159,18 +159,24 @@ def test_what_stays_and_why(scan: Scan) -> None:
     makes = "from flax import optim\ndef make(p):\n    return optim.Adam(0.1).create(p)\n"
     uses = (
         "from unknown import send\nfrom a import make\n"
-        "def train(p, g):\n    o = make(p)\n    send(o)\n    return o.apply_gradient(g).target\n"
+        "def train(p, g):\n    o = make(p)\n    {}\n    return o.apply_gradient(g).target\n"
     )
-    _, lines, _ = scan(a=makes, b=uses, c="from flax import optim\n")
+    _, lines, _ = scan(a=makes, b=uses.format("send(type(o))"), c="from flax import optim\n")
     assert lines[:8] == [
         "8 findings in 3 of 3 files.",
         "",
         "rewrite --to shim deals with all 8.",
         "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
-        "  5  `send(o)` may give an optimizer to unknown.send, whose code is not seen.",
-        "     Run with --verify to find out. (b.py:5)",
+        "  5  `type(o)` asks for the class, which becomes another one. (b.py:5)",
         "0 of 1 optimizer becomes a TrainState, 1 stays. b.py:5 holds it back.",
         "rewrite --to optax leaves nothing in c.py.",
+        "",
+    ]
+    _, lines, _ = scan(b=uses.format("send(o)"))
+    assert lines[2:5] == [
+        "rewrite --to shim deals with all 8.",
+        "rewrite --to optax deals with all 8.",
+        "1 of 1 optimizer moves: 0 to TrainState, 1 to DualTrainState.",
     ]
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.rewriting_folders import MAP, Scan
 
-# One optimizer that stays, with the line that holds it.
-HELD = """\
+# One optimizer, with a line that keeps it from a plain TrainState.
+DUAL = """\
 import operator
 
 from flax import optim
@@ -19,6 +19,13 @@ get_target = operator.attrgetter("target")
 optimizer = optim.Adam(0.1).create({"a": 1.0})
 print(get_target(optimizer))
 """
+UNSEEN = (
+    "`get_target(optimizer)` may give an optimizer to a function whose code is not seen. Run with"
+    " --verify to find out."
+)
+# What holds one back, whatever its state answers.
+HELD = f"{DUAL}print(type(optimizer))\n"
+CLASS_ASKED = "`type(optimizer)` asks for the class, which becomes another one."
 
 
 def test_json(scan: Scan) -> None:
@@ -47,7 +54,7 @@ def test_json(scan: Scan) -> None:
     assert found["plan"] == {
         "shim": 1,
         "optax": 1,
-        "optimizers": {"becoming": 0, "staying": 0, "held": []},
+        "optimizers": {"becoming": 0, "becoming_dual": 0, "staying": 0, "held": []},
         "begin_with": ["a.py"],
         "reasons": [],
     }
@@ -60,7 +67,7 @@ def test_the_plan(scan: Scan) -> None:
     assert json.loads("\n".join(lines))["plan"] == {
         "shim": 0,
         "optax": 0,
-        "optimizers": {"becoming": 0, "staying": 0, "held": []},
+        "optimizers": {"becoming": 0, "becoming_dual": 0, "staying": 0, "held": []},
         "begin_with": [],
         "reasons": [
             {
@@ -103,17 +110,31 @@ def test_sarif(scan: Scan) -> None:
     assert "'(' was never closed" in str(invocation["toolExecutionNotifications"])
 
 
-def test_what_holds_optimizers_is_a_note_of_sarif(scan: Scan) -> None:
-    _, lines, _ = scan("--format", "sarif", a=HELD)
+@pytest.mark.parametrize(
+    ("program", "line", "text"),
+    [
+        (DUAL, 7, f"makes a DualTrainState of 1 optimizer, made in a.py:6: {UNSEEN}"),
+        (
+            HELD,
+            8,
+            f"holds back 1 optimizer, made in a.py:6: {CLASS_ASKED} 1 other line holds it back"
+            " too.",
+        ),
+    ],
+)
+def test_what_holds_optimizers_is_a_note_of_sarif(
+    program: str, line: int, text: str, scan: Scan
+) -> None:
+    _, lines, _ = scan("--format", "sarif", a=program)
     (run,) = json.loads("\n".join(lines))["runs"]
-    assert run["properties"] == {"becomingTrainStates": 0, "stayingOptimizers": 1}
+    assert run["properties"] == {
+        "becomingTrainStates": 0,
+        "becomingDualTrainStates": int(program is DUAL),
+        "stayingOptimizers": int(program is HELD),
+    }
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
-    assert note["level"] == "note"
-    assert note["message"]["text"] == (
-        "holds back 1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a"
-        " function whose code is not seen. Run with --verify to find out."
-    )
-    assert note["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
+    assert (note["level"], note["message"]["text"]) == ("note", text)
+    assert note["locations"][0]["physicalLocation"]["region"]["startLine"] == line
 
 
 def test_annotations_of_github(scan: Scan) -> None:
@@ -126,16 +147,21 @@ def test_annotations_of_github(scan: Scan) -> None:
     ]
 
 
-def test_what_holds_optimizers_is_a_notice_of_github(scan: Scan) -> None:
-    _, lines, _ = scan("--format", "github", a=HELD)
-    assert lines[-4:] == [
-        "::notice file=a.py,line=7,endLine=7,col=18,endColumn=27,title=holds optimizers back"
-        "::1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a function"
-        " whose code is not seen. Run with --verify to find out.",
-        "5 findings in 1 of 1 file.",
-        "1 file parsed, 0 without names that are gone, 0 not read, 0 names not understood.",
-        "0 of 1 optimizer becomes a TrainState, 1 stays.",
-    ]
+@pytest.mark.parametrize(
+    ("program", "title", "end"),
+    [
+        (DUAL, "keeps optimizers dual", "1 of 1 optimizer moves: 0 to TrainState, 1 to Dual"),
+        (HELD, "holds optimizers back", "0 of 1 optimizer becomes a TrainState, 1 stays."),
+    ],
+)
+def test_what_holds_optimizers_is_a_notice_of_github(
+    program: str, title: str, end: str, scan: Scan
+) -> None:
+    _, lines, _ = scan("--format", "github", a=program)
+    assert lines[-4].startswith("::notice file=a.py,line=")
+    assert f"title={title}::1 optimizer, made in a.py:6: `" in lines[-4]
+    assert lines[-2].startswith("1 file parsed, 0 without names that are gone, 0 not read,")
+    assert lines[-1].startswith(end)
 
 
 def test_statistics(scan: Scan) -> None:

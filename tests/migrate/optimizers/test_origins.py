@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import rewrite, why_dual
 
 HEAD = "from flax import optim\nfrom jax.flatten_util import ravel_pytree\n\n\n"
 STEPS = (
@@ -104,22 +104,25 @@ def test_those_in_a_config_dict_stay(kept: str) -> None:
 
 
 @pytest.mark.parametrize("made", ["ConfigDict(kept=o)", "ConfigDict()\n    config.kept = o"])
-def test_an_optimizer_in_a_config_dict_stays(made: str) -> None:
+def test_an_optimizer_in_a_config_dict_is_dual(made: str) -> None:
     program = (
         f"{IMPORTS}def f(p):\n    o = optim.Momentum(0.1).create(p)\n    config = {made}\n"
         "    return config.kept.target\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: " in left and left.endswith("return config.kept.target\n"), left
+    assert why_dual(program)[0].code == "FOC218"
+    assert "dual(optim.Momentum(0.1))" in left and left.endswith("return config.kept.target\n")
 
 
 @pytest.mark.parametrize(
     "kept", ["(p):\n    kept = package.Kept(optim.Momentum(0.1)).get()", "(p, kept):"]
 )
-def test_where_one_may_be_among_others_these_stay(kept: str) -> None:
-    left = rewrite(f"{IMPORTS}{MADE}def f{kept}\n{BOTH.format('kept')}", "optax")
-    assert "# FOC219: The text does not show whether `definition.create(p)`" in left
-    assert left.endswith("p).target\n") and "optim.Adam(0.2)" in left
+def test_where_one_may_be_among_others_these_are_dual(kept: str) -> None:
+    program = f"{IMPORTS}{MADE}def f{kept}\n{BOTH.format('kept')}"
+    reasons = [each.reason for each in why_dual(program) if each.code == "FOC219"]
+    assert "The text does not show whether `definition.create(p)`" in reasons[0]
+    left = rewrite(program, "optax")
+    assert left.endswith("p).target\n") and "dual(optim.Adam(0.2))" in left
 
 
 def test_a_part_that_is_not_known_leaves_the_whole_as_it_is() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from tests.support.rewriting_texts import findings_of, in_one_line_each, rewrite
+from tests.support.rewriting_texts import findings_of, in_one_line_each, rewrite, why_dual
 
 
 def test_an_optimizer_that_is_matched_by_its_fields_stays_one() -> None:
@@ -26,9 +28,10 @@ OPTIMIZER = "from flax import optim\n\noptimizer = optim.Adam(0.1).create({})\n"
 )
 def test_what_a_train_state_has_not_is_not_replaced(given: str, name: str) -> None:
     step = f"optimizer = optimizer.replace({given})\n"
-    mark = f"# FOC207: A TrainState has no `{name}` to replace.\n"
+    (why,) = why_dual(OPTIMIZER + step)
+    assert why.reason == f"A TrainState has no `{name}` to replace."
     rewritten = rewrite(OPTIMIZER + step, "optax")
-    assert rewritten.endswith(f"optimizer = optim.Adam(0.1).create({{}})\n{mark}{step}")
+    assert rewritten.endswith(f"optimizer = dual(optim.Adam(0.1)).create({{}})\n{step}")
 
 
 def test_an_annotation_of_several_optimizers_does_not_join_them() -> None:
@@ -52,17 +55,19 @@ def test_what_asks_whether_it_is_one_of_several_joins_them() -> None:
         "    return isinstance(o, optim.Optimizer), {}\n"
     )
     assert rewrite(program.format("first"), "optax").count("TrainState.create(") == 2
-    assert "TrainState" not in rewrite(program.format("b.something"), "optax").split("#")[0]
+    text = rewrite(program.format("b.something"), "optax")
+    assert "TrainState" not in text and text.count("dual(optim.") == 2
 
 
 def test_a_mark_names_no_lines_which_may_move() -> None:
     program = (
         "from flax import optim\n\n\n"
         "def target_of(one):\n    return one.target\n\n\n"
-        "def f(p):\n    return target_of(optim.Adam(0.1).create(p)), target_of(elsewhere())\n"
+        "def f(p):\n    o = optim.Adam(0.1).create(p)\n"
+        "    return type(o), target_of(o), target_of(elsewhere())\n"
     )
     once = rewrite(program, "optax")
-    (mark,) = marks_in(once)
+    mark, _ = marks_in(once)
     assert "`elsewhere()`, program.py, is" in mark.text
     assert rewrite(f"\n\n{once}", "optax") == f"\n\n{once}"
 
@@ -85,9 +90,9 @@ def test_what_else_something_may_be_is_named(other: str, named: str) -> None:
         "def target_of(one):\n    return one.target\n\n\n"
         f"def run(p):\n    return target_of(optim.Adam(0.1).create(p)), target_of({other})\n"
     )
-    (mark,) = marks_in(rewrite(program, "optax"))
+    (why,) = why_dual(program)
     what = "A value is an optimizer in some calls, and something else in others"
-    assert " ".join(mark.text.split()) == f"FOC219: {what}{named}."
+    assert why.code == "FOC219" and re.sub(r":\d+", "", why.reason) == f"{what}{named}."
 
 
 def test_the_last_star_decides() -> None:
@@ -108,9 +113,9 @@ def test_an_optimizer_that_may_be_made_unseen_holds_those_of_which_nothing_is_kn
         "    return found.target\n"
     )
     rewritten = rewrite(program, "optax")
-    (mark,) = (each for each in marks_in(rewritten) if each.code == "FOC202")
-    assert " ".join(mark.text.split()).startswith("FOC202: The result of this `create` is not ")
-    assert "TrainState" not in rewritten
+    (why,) = (each for each in why_dual(program) if each.code == "FOC202")
+    assert why.reason.startswith("The result of this `create` is not ")
+    assert "TrainState" not in rewritten and "dual(optim.Adam(0.1)).create({})" in rewritten
     assert rewrite(rewritten, "optax") == rewritten
     # Without such steps it may be anything.
     anything = program.replace("    found = found.apply_gradient(g)\n", "")
@@ -213,8 +218,8 @@ def test_what_is_asked_of_something_unknown_holds_what_may_be_it(asked: str) -> 
         f"def run(p):\n    m = Monitored(Learner(p))\n    return {asked}\n"
     )
     text = rewrite(program, "optax")
-    assert [mark.code for mark in marks_in(text)] == ["FOC218"]
-    assert "TrainState" not in text
+    assert [each.code for each in why_dual(program)] == ["FOC218"]
+    assert "TrainState" not in text and "dual(optim.Adam(0.1)).create(p)" in text
 
 
 def test_a_create_that_stays_keeps_all_that_it_makes() -> None:
@@ -226,8 +231,8 @@ def test_a_create_that_stays_keeps_all_that_it_makes() -> None:
         "def other(p):\n    return create(optim.Momentum(0.1), p).target\n"
     )
     text = rewrite(program, "optax")
-    assert [mark.code for mark in marks_in(text)] == ["FOC219"]
-    assert "return create(optim.Momentum(0.1), p).target\n" in text
+    assert [each.code for each in why_dual(program)] == ["FOC219"]
+    assert "return create(dual(optim.Momentum(0.1)), p).target\n" in text
 
 
 APPLY = (
@@ -281,14 +286,17 @@ def test_a_step_of_several_definitions_does_not_show_that_each_has_a_rate() -> N
     assert "train_state" not in text
 
 
-def test_a_definition_that_is_asked_for_create_by_name_stays() -> None:
+def test_a_definition_that_is_asked_for_create_by_name_is_dual() -> None:
     program = (
         "from flax import optim\n\n\ndef f(p, g):\n"
         "    o = getattr(optim.Adam(0.1), 'create')(p)\n    return o.apply_gradient(g)\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC216: The definition is asked for `create` by this name" in left
-    assert left.endswith("    return o.apply_gradient(g)\n")
+    (why,) = why_dual(program)
+    assert why.reason.startswith("The definition is asked for `create` by this name")
+    assert left.endswith(
+        "    o = getattr(dual(optim.Adam(0.1)), 'create')(p)\n    return o.apply_gradient(g)\n"
+    )
 
 
 def test_what_a_create_out_of_sight_makes_may_have_what_no_optimizer_has() -> None:
@@ -308,13 +316,13 @@ def test_a_step_of_something_unknown(owner: str) -> None:
     assert f"return {owner}.apply_gradients(grads=grads)\n" in rewrite(CREATE + step, "optax")
 
 
-def test_steps_stay_where_it_is_not_seen_what_is_created() -> None:
+def test_steps_are_dual_where_it_is_not_seen_what_is_created() -> None:
     program = (
         "import settings\nfrom flax import optim\n\nsettings.made = optim.Adam(0.1)\n\n\n"
         "def train(params, grads):\n    optimizer = settings.made.create(params)\n"
         "    return optimizer.apply_gradient(grads).target\n"
     )
     rewritten = rewrite(program, "optax")
-    assert "settings.made = optim.Adam(0.1)\n" in rewritten
+    assert "settings.made = dual(optim.Adam(0.1))\n" in rewritten
     assert "    return optimizer.apply_gradient(grads).target\n" in rewritten
-    assert "Nothing in these files makes this optimizer" in rewritten
+    assert "Nothing in these files makes this optimizer" in why_dual(program)[0].reason

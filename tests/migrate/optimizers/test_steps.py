@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rewriting_texts import in_one_line_each, rewrite
+from tests.support.rewriting_texts import in_one_line_each, rewrite, why_dual
 
 HEAD = """\
 from flax import optim
@@ -19,10 +19,12 @@ def train(params, loss_fn, rate):
     "statement",
     ["optimizer, loss = optimizer.optimize(loss_fn, learning_rate=rate)", "optimizer.optimize"],
 )
-def test_a_method_that_returns_the_loss_too_stays(statement: str) -> None:
-    text = rewrite(f"{HEAD}    {statement}\n", "optax")
-    assert "# FOC205: `optimize` returns the loss as well: write" in text
-    assert f"    {statement}\n" in text and "TrainState" not in text
+def test_a_method_that_returns_the_loss_too_is_of_a_dual_state(statement: str) -> None:
+    program = f"{HEAD}    {statement}\n"
+    (why,) = why_dual(program)
+    assert why.reason.startswith("`optimize` returns the loss as well: write")
+    text = rewrite(program, "optax")
+    assert f"    {statement}\n" in text and "TrainState" not in text and "dual(optim." in text
 
 
 STEP = "    return optimizer.apply_gradient(loss_fn(params), learning_rate=rate)\n"

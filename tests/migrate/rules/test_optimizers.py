@@ -7,8 +7,14 @@ import re
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from tests.migrate.unmarked import without_marks
-from tests.support.rewriting_texts import findings_of, in_one_line_each, rewrite, rewrite_all
+from tests.migrate.unmarked import without_dual, without_marks
+from tests.support.rewriting_texts import (
+    findings_of,
+    in_one_line_each,
+    rewrite,
+    rewrite_all,
+    why_dual,
+)
 
 # Programs that have nothing to do with flax.optim, however much they look like it.
 UNTOUCHED = {
@@ -387,7 +393,7 @@ def test_parameters_that_are_unpacked(target: str, is_vector: bool) -> None:
     )
 
 
-def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
+def test_definitions_of_which_no_optimizer_is_seen_to_be_made_are_dual() -> None:
     program = (
         f"{HEAD}TABLE = some.table(optim.Adam(0.1))\n\n\ndef make(name, p):\n"
         "    return TABLE[name].create(p)\n\n\ndef other(p):\n"
@@ -395,10 +401,11 @@ def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
         "def step(optimizer, g):\n    return optimizer.apply_gradient(g)\n"
     )
     text = rewrite(program, "optax")
-    assert "TABLE = some.table(optim.Adam(0.1))\n" in text
+    assert "TABLE = some.table(dual(optim.Adam(0.1)))\n" in text
     # A step may be of what the table makes.
-    assert "    # FOC202: The result of this `create` is not known" in text
-    assert "    return optim.GradientDescent(0.1).create(p)\n" in text
+    (_, made) = why_dual(program)
+    assert made.reason.startswith("The result of this `create` is not known")
+    assert "    return dual(optim.GradientDescent(0.1)).create(p)\n" in text
 
 
 def test_each_definition_that_stays_says_why_it_does_itself() -> None:
@@ -438,7 +445,8 @@ def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
     assert "print(getattr(state, name).params)" in moved and "FOC" not in moved
 
 
-STAYS = {
+# What works with a DualTrainState as it is, and keeps all that belongs to it one.
+DUAL = {
     "a function that may be any takes it, with other arguments": (
         "import functools\n    return functools.partial(g, rate=0.1)(o)",
         "FOC218",
@@ -473,6 +481,29 @@ STAYS = {
     ),
     "gradients of what takes more": ("return o.compute_gradient(g, p)", "FOC212"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
+    "so does a file that is not given": (
+        "from .optimizers import Lion\n"
+        "    if g:\n        o = Lion().create(p)\n    return o.target",
+        "FOC219",
+    ),
+    "so does what a star brings": (
+        "if g:\n        o = Lion().create(p)\n    return o.target",
+        "FOC219",
+    ),
+    "so does what an expression assigns": (
+        "if g:\n        print(o := g(p))\n    return o.target",
+        "FOC219",
+    ),
+    "so does what is handed on": ("o = next(iter([g(p), o]))\n    return o.target", "FOC219"),
+    "so does another argument of a function": (
+        "def step(x):\n        return x.apply_gradient(g)\n"
+        "    print(step(o))\n    return step(some_package.make(p))",
+        "FOC219",
+    ),
+}
+
+
+STAYS = {
     "whether there is an entry": ("return 'state' in o.state_dict()", "FOC210"),
     "other parameters in its entries": (
         "from flax import serialization\n"
@@ -499,25 +530,6 @@ STAYS = {
         "FOC218",
     ),
     "its class": ("return type(o).__name__", "FOC219"),
-    "so does a file that is not given": (
-        "from .optimizers import Lion\n"
-        "    if g:\n        o = Lion().create(p)\n    return o.target",
-        "FOC219",
-    ),
-    "so does what a star brings": (
-        "if g:\n        o = Lion().create(p)\n    return o.target",
-        "FOC219",
-    ),
-    "so does what an expression assigns": (
-        "if g:\n        print(o := g(p))\n    return o.target",
-        "FOC219",
-    ),
-    "so does what is handed on": ("o = next(iter([g(p), o]))\n    return o.target", "FOC219"),
-    "so does another argument of a function": (
-        "def step(x):\n        return x.apply_gradient(g)\n"
-        "    print(step(o))\n    return step(some_package.make(p))",
-        "FOC219",
-    ),
 }
 
 
@@ -555,22 +567,45 @@ def test_what_holds_an_optimizer_may_be_given_to_what_asks_it_for_nothing(name: 
     assert CREATED in text and "FOC" not in text
 
 
-@pytest.mark.parametrize("name", STAYS)
-def test_what_is_not_certain_stays_with_all_that_belongs_to_it(name: str) -> None:
-    body, code = STAYS[name]
+def program_with(name: str, body: str) -> str:
     definition = "def f(p, g):\n    o = optim.GradientDescent(0.1).create(p)\n    print(o.target)\n"
     star = "from elsewhere import *\n" * ("star" in name)
-    program = f"import some_package\n{star}{HEAD}{definition}    {body}\n"
+    return f"import some_package\n{star}{HEAD}{definition}    {body}\n"
+
+
+@pytest.mark.parametrize("name", DUAL)
+def test_what_is_not_certain_works_with_all_that_belongs_to_it_dual(name: str) -> None:
+    body, code = DUAL[name]
+    program = program_with(name, body)
+    text = rewrite(program, "optax")
+    assert [each.code for each in why_dual(program)] == [code]
+    assert text.count("dual(optim.") == program.count("optim.GradientDescent(")
+    assert without_dual(text).replace(SHIM, "from flax import optim") == program
+    assert rewrite(text, "optax") == text
+
+
+@pytest.mark.parametrize("name", STAYS)
+def test_what_no_dual_state_does_stays_with_all_that_belongs_to_it(name: str) -> None:
+    body, code = STAYS[name]
+    program = program_with(name, body)
     text = rewrite(program, "optax")
     assert [mark.code for mark in marks_in(text)] == [code]
     assert without_marks(text).replace(SHIM, "from flax import optim") == program
     assert rewrite(text, "optax") == text
 
 
-def test_what_a_comment_keeps_stays_with_all_that_belongs_to_it() -> None:
+def test_what_a_comment_keeps_works_with_all_that_belongs_to_it_dual() -> None:
     body = "    print(o.target)  # noqa: FOC203\n    return o.apply_gradient(g)\n"
     program = f"{HEAD}def f(p, g):\n    o = optim.GradientDescent(0.1).create(p)\n{body}"
-    assert rewrite(program, "optax") == program.replace("from flax import optim", SHIM)
+    text = rewrite(program, "optax")
+    assert without_dual(text) == program.replace("from flax import optim", SHIM) != text
+
+
+def test_a_comment_at_a_definition_keeps_all_as_it_is() -> None:
+    body = "    o = optim.GradientDescent(0.1).create(p)  # noqa: FOC201\n    print(o.target)\n"
+    program = f"{HEAD}def f(p, g):\n{body}    return g(o)\n"
+    text = rewrite(program, "optax")
+    assert without_marks(text) == program.replace("from flax import optim", SHIM)
 
 
 def test_a_comment_allows_to_give_an_optimizer_away() -> None:
@@ -613,14 +648,16 @@ def test_what_a_star_brings_is_followed_too() -> None:
     assert "FOC" not in "".join(texts.values())
 
 
-def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:
+def test_a_use_that_stays_in_one_file_makes_all_others_dual() -> None:
     program = {**PACKAGE, "main": PACKAGE["main"] + "optimizer.unknown(print)\n"}
     texts = rewrite_all(program, "optax")
     assert texts["pkg.steps"] == program["pkg.steps"]
-    assert texts["pkg.optimizers"] == program["pkg.optimizers"].replace(
+    assert without_dual(texts["pkg.optimizers"]) == program["pkg.optimizers"].replace(
         "from flax import optim", SHIM
     )
-    assert texts["main"].count("# FOC219: ") == 1
+    assert "dual(optim.GradientDescent(0.1))" in texts["pkg.optimizers"]
+    assert texts["main"] == program["main"]
+    assert [each.code for each in why_dual(program)] == ["FOC219"]
 
 
 KEEPERS = """\
@@ -661,10 +698,10 @@ def test_methods_of_the_bases_are_found_by_super() -> None:
     # A base that is not read may have the method, or another base of the class of an object.
     for base in ("clu.Manager", "object"):
         keepers = KEEPERS.replace("class Csv(Manager)", f"class Csv({base})")
-        assert "# FOC218: " in rewrite_all({"keepers": keepers, "main": KEPT}, "optax")["main"]
+        assert [each.code for each in why_dual({"keepers": keepers, "main": KEPT})] == ["FOC218"]
     others = "\n\nclass Other(Manager):\n    pass\n\n\nclass Both(Csv, Other):\n    pass\n"
     program = {"keepers": KEEPERS + others, "main": KEPT.replace("Csv", "Both")}
-    assert "# FOC218: " in rewrite_all(program, "optax")["keepers"]
+    assert "FOC218" in [each.code for each in why_dual(program)]
 
 
 def test_comments_in_a_call_that_is_rearranged_come_to_stand_above() -> None:

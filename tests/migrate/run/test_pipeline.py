@@ -45,8 +45,8 @@ def test_a_mistake_in_one_file_leaves_it_and_what_belongs_to_it(
         in done.output
     )
     assert read("a.py") == files["a"]
-    # It still gets an optimizer, from flaxoptim_compat.
-    assert "optim.Adam(0.1).create(params)" in read("lib.py")
+    # It still gets what answers as an optimizer.
+    assert "dual(optim.Adam(0.1)).create(params)" in read("lib.py")
     assert "TrainState.create(" in read("other.py")
 
 

@@ -122,10 +122,12 @@ def test_the_lines_of_all_programs_that_stay_are_named(scan: Scan, tmp_path: Pat
     for path in LEFT.glob("*.py"):
         (tmp_path / path.name).write_text(path.read_text())
     optimizers = scan()["optimizers"]
-    assert (optimizers["becoming"], optimizers["staying"]) == (1, 42)
+    made = [optimizers[each] for each in ("becoming", "becoming_dual", "staying")]
+    assert made == [1, 28, 14]
     assert all(each["reason"] and each["held_by"] for each in optimizers["held"])
     lines = [
-        (each["held_by"][0]["path"], each["held_by"][0]["line"]) for each in optimizers["held"]
+        (each["becomes_dual"], each["held_by"][0]["path"], each["held_by"][0]["line"])
+        for each in optimizers["held"]
     ]
     assert lines == sorted(lines)
 
@@ -133,27 +135,27 @@ def test_the_lines_of_all_programs_that_stay_are_named(scan: Scan, tmp_path: Pat
 def test_one_obstacle_holds_one_optimizer(rewrite: Rewrite) -> None:
     uses = JOINED.replace("def train(optimizer, g):\n    return optimizer.apply_gradient(g)\n", "")
     done = rewrite("--check", to="optax", two=TWO, uses=uses)
-    (line,) = [each for each in done.output.splitlines() if " holds back " in each]
+    (line,) = [each for each in done.output.splitlines() if " DualTrainState of " in each]
     assert line == (
-        "uses.py:9: holds back 1 optimizer, made in two.py:5:"
+        "uses.py:9: makes a DualTrainState of 1 optimizer, made in two.py:5:"
         " `send(one)` may give an optimizer to unknown.send, whose code is not seen."
         " Run with --verify to find out."
     )
-    assert "1 of 2 optimizers becomes a TrainState, 1 stays.\n" in done.output
+    assert "2 of 2 optimizers move: 1 to TrainState, 1 to DualTrainState.\n" in done.output
 
 
 def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
     rewrite: Rewrite, scan: Scan
 ) -> None:
     output = rewrite("--check", to="optax", two=TWO, uses=JOINED).output.splitlines()
-    held = next(number for number, each in enumerate(output) if " holds back " in each)
+    held = next(number for number, each in enumerate(output) if " DualTrainStates of " in each)
     assert output[held].startswith(
-        "uses.py:11: holds back 2 optimizers, made in two.py:5, two.py:9: "
+        "uses.py:11: makes DualTrainStates of 2 optimizers, made in two.py:5, two.py:9: "
     )
     assert output[held + 1 : held + 3] == [
         "uses.py:6: the value may be any of the optimizers made in two.py:5, two.py:9, so they stay"
         " together. Use only one of them here, and run rewrite again.",
-        "0 of 2 optimizers become TrainStates, 2 stay.",
+        "2 of 2 optimizers move: 0 to TrainState, 2 to DualTrainState.",
     ]
     (unit,) = scan()["optimizers"]["held"]
     assert [line_in(JOINED, each) for each in unit["joined_by"]] == [
@@ -161,7 +163,7 @@ def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
     ]
     Path("uses.py").write_text(JOINED.replace("one = one.apply_gradient(g)", "one = train(one, g)"))
     optimizers = scan()["optimizers"]
-    assert (optimizers["becoming"], optimizers["staying"]) == (1, 1)
+    assert (optimizers["becoming"], optimizers["becoming_dual"]) == (1, 1)
     assert optimizers["held"][0]["joined_by"] == []
 
 
@@ -170,17 +172,12 @@ def test_what_is_mixed_on_purpose_is_said_once(rewrite: Rewrite, scan: Scan) -> 
     done = rewrite("--check", to="optax", mixed=text)
     why = "A value is an optimizer in some calls, and something else in others"
     why = f"{why}: an object of `Frozen`, mixed.py:6."
-    mixed = [
-        each for each in done.output.replace("\n    ", " ").splitlines() if ": FOC219 " in each
-    ]
-    # What it holds beside: the definition, where the optimizer is made, and two such places.
-    assert [each.partition(" left: ")[2] for each in mixed] == [
-        f"{why} 4 other places stay for this reason."
-    ]
-    (reason,) = scan()["reasons"]
-    assert (reason["count"], reason["reason"], reason["line"]) == (5, why, 17)
+    assert done.output.count(why) == 1
+    # Such places are three, beside the one where the optimizer is made.
+    assert " 3 findings dealt with, 4 work as written, 0 left.\n" in done.output
+    assert scan()["reasons"] == []
     rewrite("--write", to="optax")
-    assert Path("mixed.py").read_text().count("# FOC219:") == 1
+    assert "# FOC" not in Path("mixed.py").read_text()
 
 
 def test_a_file_that_is_left_alone_holds_its_optimizers(rewrite: Rewrite, scan: Scan) -> None:
@@ -193,7 +190,7 @@ def test_a_file_that_is_left_alone_holds_its_optimizers(rewrite: Rewrite, scan: 
 
 
 def test_the_first_ten_are_printed(rewrite: Rewrite, scan: Scan) -> None:
-    text = "from flax import optim\nfrom unknown import send\nsend(optim.Adam(0.1).create({}))\n"
+    text = "from flax import optim\nprint(type(optim.Adam(0.1).create({})))\n"
     for number in range(13):
         Path(f"a{number:02}.py").write_text(text)
     output = rewrite("--check", to="optax").output
@@ -214,7 +211,7 @@ def test_nine_tenths_of_all_programs_become_train_states(
         main(["scan", str(folder), "--format", "json"])
         found = json.loads(capsys.readouterr().out)["plan"]["optimizers"]
         becoming += found["becoming"]
-        made += found["becoming"] + found["staying"]
+        made += found["becoming"] + found["becoming_dual"] + found["staying"]
     assert made > 60
     assert becoming >= 0.9 * made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite, rewrite_all
+from tests.support.rewriting_texts import rewrite, rewrite_all, why_dual
 
 IMPORTS = (
     "import collections\nimport dataclasses\nimport functools\nimport itertools\nimport random\n"
@@ -144,25 +144,30 @@ LEFT = {
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_where_it_is_not_followed_it_stays(name: str) -> None:
+def test_where_it_is_not_followed_it_is_dual(name: str) -> None:
     top, lines = LEFT[name]
-    left = rewrite(f"{HEAD}{top}{MADE}    {lines}\n    return x.target\n", "optax")
-    assert "# FOC21" in left, left
-    assert "a = optim.Adam(0.1).create(p)" in left and left.endswith("return x.target\n"), left
+    program = f"{HEAD}{top}{MADE}    {lines}\n    return x.target\n"
+    assert why_dual(program)[0].code.startswith("FOC21")
+    left = rewrite(program, "optax")
+    assert "a = dual(optim.Adam(0.1)).create(p)" in left, left
+    assert left.endswith("return x.target\n"), left
 
 
 @pytest.mark.parametrize("made", ["package.vectorized(first)(p)", "package.call(first, p)"])
-def test_what_a_function_makes_that_is_called_out_of_sight_stays(made: str) -> None:
+def test_what_a_function_makes_that_is_called_out_of_sight_is_dual(made: str) -> None:
     first = "def first(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
-    left = rewrite(f"{HEAD}{first}def f(p, n):\n    return {made}.target\n", "optax")
-    assert left.endswith(f"    return {made}.target\n") and "# FOC218: " in left
-    assert "return optim.Adam(0.1).create(p)" in left
+    program = f"{HEAD}{first}def f(p, n):\n    return {made}.target\n"
+    left = rewrite(program, "optax")
+    assert left.endswith(f"    return {made}.target\n") and why_dual(program)[0].code == "FOC218"
+    assert "return dual(optim.Adam(0.1)).create(p)" in left
 
 
-def test_a_function_of_jax_that_may_call_one_with_it_holds_it() -> None:
+def test_a_function_of_jax_that_may_call_one_with_it_makes_it_dual() -> None:
     show = "def show(each):\n    print(each.target)\n"
-    left = rewrite(f"{HEAD}{show}{MADE}    jax.somehow(show, a)\n", "optax")
-    assert "# FOC218: `jax.somehow" in left and "print(each.target)" in left
+    program = f"{HEAD}{show}{MADE}    jax.somehow(show, a)\n"
+    assert why_dual(program)[-1].reason.startswith("`jax.somehow")
+    left = rewrite(program, "optax")
+    assert "dual(optim.Adam(0.1))" in left and "print(each.target)" in left
 
 
 @pytest.mark.parametrize("loop", ["sorted(d)", "d.keys()"])
@@ -185,8 +190,9 @@ def test_averaged_gradients_have_to_be_written_out() -> None:
         "    step = jax.pmap(lambda o: o.apply_gradient({}), axis_name='batch')\n"
         "    return step(o).unreplicate().target\n"
     )
+    (why,) = why_dual(program.format("**{'grads': g}"))
+    assert why.reason.startswith("The step averages its gradients, which are not written out")
     left = rewrite(program.format("**{'grads': g}"), "optax")
-    assert "# FOC206: The step averages its gradients, which are not written out" in left
     assert left.endswith("    return step(o).unreplicate().target\n")
     assert "jax.lax.pmean(g" in rewrite(program.format("grads=g"), "optax")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import rewrite, why_dual
 
 START = """\
 import jax
@@ -100,10 +100,11 @@ def test_what_averages_gets_the_mean(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NOT_CERTAIN)
-def test_what_may_not_average_stays(name: str) -> None:
+def test_what_may_not_average_is_dual(name: str) -> None:
     text = rewrite(START + NOT_CERTAIN[name], "optax")
-    assert "    # FOC205: The step may average its gradients after" in text
-    assert "apply_gradients" not in text and "TrainState" not in text
+    (why,) = {each.reason for each in why_dual(START + NOT_CERTAIN[name])}
+    assert why.startswith("The step may average its gradients after")
+    assert "apply_gradients" not in text and "TrainState" not in text and "dual(optim." in text
 
 
 @pytest.mark.parametrize(
@@ -126,13 +127,18 @@ def test_devices_are_given_on(call: str, written: str) -> None:
         ("replicate(**params)", "The axis of `replicate` is not written out."),
         ("replicate", "`replicate` is not called where it stands: call the method there."),
         ("unreplicate(0)", "The call of `unreplicate` has other arguments than in flax.optim."),
-        ("replicate().state_dict()", "`state_dict` is asked of an optimizer after"),
         (
             "replicate().optimizer_def",
             "`optimizer_def` is asked of an optimizer after",
         ),
     ],
 )
-def test_what_is_asked_otherwise_stays(call: str, problem: str) -> None:
-    text = rewrite(asking(f"optimizer.{call}"), "optax")
-    assert f": {problem}" in text and "TrainState" not in text
+def test_what_is_asked_otherwise_is_dual(call: str, problem: str) -> None:
+    program = asking(f"optimizer.{call}")
+    assert why_dual(program)[0].reason.startswith(problem)
+    assert "dual(optim.Momentum(0.1))" in rewrite(program, "optax")
+
+
+def test_the_first_copy_is_stored_of_an_optimizer_only() -> None:
+    text = rewrite(asking("optimizer.replicate().state_dict()"), "optax")
+    assert ": `state_dict` is asked of an optimizer after" in text and "dual(" not in text
