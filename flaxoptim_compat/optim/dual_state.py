@@ -151,7 +151,7 @@ class DualTrainState(TrainState, Optimizer):
         like = _of_one_copy(target, step) if like is None else like
         fields = optax_fields(definition, _values(definition), target, state, inject, like)
         opt_state = fields["opt_state"]
-        # Where the step has an axis of copies, hyper-parameters of a transformation have it already.
+        # With copies, hyper-parameters that were in the transformation's state have their axis.
         one = jax.eval_shape(fields["tx"].init, like) if getattr(step, "ndim", 0) else opt_state
         fields["opt_state"] = injected.with_each(
             opt_state, one, lambda value, of_one: _beside(step, value, np.ndim(of_one))
