@@ -16,6 +16,8 @@ def without_marks(text: str) -> str:
 
 
 def without_dual(text: str) -> str:
-    """A rewritten text with its definitions as they were before ``dual``."""
+    """A rewritten text as it was before its optimizers became DualTrainStates."""
     text = text.replace("from flaxoptim_compat import dual\n", "")
+    text = re.sub(r"\.params\b", ".target", text)
+    text = re.sub(r"apply_gradients\((\s*)grads=", r"apply_gradient(\1", text)
     return re.sub(r"\bdual\(\s*(optim\.\w+\([^()]*\))\s*\)", r"\1", text)

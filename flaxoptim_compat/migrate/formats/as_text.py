@@ -105,11 +105,11 @@ def _of_shim(plan: MigrationPlan) -> Iterator[str]:
     if plan.shim_leaves:
         others = plan.findings - plan.shim - 1
         where = f": {line_of(*plan.shim_leaves)}{f' and {others:,} more' if others else ''}"
-    yield from _folded(f"rewrite --to shim {_deals(plan.shim, plan.findings)}{where}.")
+    yield from _folded(f"rewrite --to shim {_deals(plan.shim, 0, plan.findings)}{where}.")
 
 
 def _of_optax(report: RunReport, plan: MigrationPlan) -> Iterator[str]:
-    deals = f"rewrite --to optax {_deals(plan.optax, plan.findings)}"
+    deals = f"rewrite --to optax {_deals(plan.optax, plan.works, plan.findings)}"
     if plan.reasons:
         yield f"{deals}, most for these reasons:"
         width = max(len(f"{each.number:,}") for each in plan.reasons)
@@ -119,14 +119,23 @@ def _of_optax(report: RunReport, plan: MigrationPlan) -> Iterator[str]:
     else:
         yield f"{deals}."
     yield from _of_optimizers(report)
-    if plan.begin_with and plan.optax < plan.findings:
+    if plan.begin_with and plan.optax + plan.works < plan.findings:
         yield from _folded(f"rewrite --to optax leaves nothing in {_files(plan.begin_with)}.")
 
 
-def _deals(done: int, findings: int) -> str:
-    if done == findings:
-        return f"deals with all {done:,}" if done > 1 else "deals with it"
-    return f"deals with {done:,} and leaves {findings - done:,}" if done else "deals with none"
+def _deals(done: int, works: int, findings: int) -> str:
+    if works == findings:
+        return f"has nothing to change: {_works(works)}"
+    left = findings - done - works
+    deals = f"deals with {done:,}" if done else "deals with none"
+    if not left and not works:
+        deals = f"deals with all {done:,}" if done > 1 else "deals with it"
+    leaves = f" and leaves {left:,}" if done and left else ""
+    return f"{deals}{leaves}{f'; {_works(works)}' if works else ''}"
+
+
+def _works(number: int) -> str:
+    return f"{number:,} {'works as it is' if number == 1 else 'work as they are'}"
 
 
 def _of_optimizers(report: RunReport) -> Iterator[str]:
@@ -164,11 +173,14 @@ def _commands(report: RunReport, plan: MigrationPlan, rewrite: str, shim: bool) 
         yield "Begin with this command; it shows a patch, and --write changes the files:", _HEADING
         yield f"  {rewrite} --to {'shim' if shim else 'optax'}", _COMMAND
     if has_optimizers:
-        yield f"{'Then move' if has_patch else 'Move'} the optimizers to optax:", _HEADING
+        are_dual = not report.becoming and all(each.was_dual for each in report.held)
+        then = "Then move" if has_patch else "Move"
+        yield _MORE if are_dual else f"{then} the optimizers to optax:", _HEADING
         yield f"  {rewrite} --to optax --write --verify COMMAND", _COMMAND
         yield from _plain(_folded(_OF_COMMAND))
 
 
+_MORE = "A run shows more of what the text does not, which becomes plain then:"
 _OF_COMMAND = (
     "COMMAND is a training or the tests, such as 'pytest -q'. The run shows where the optimizers"
     " are, and that all numbers stay the same."

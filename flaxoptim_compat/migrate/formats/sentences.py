@@ -60,6 +60,8 @@ class Held(NamedTuple):
         if not self.unit.is_dual:
             return f"holds back {self.whose}: {self.text}"
         state = "a DualTrainState" if self.unit.optimizers == 1 else "DualTrainStates"
+        if self.unit.was_dual:
+            return f"keeps {self.whose}, {state}: {self.text}"
         return f"makes {state} of {self.whose}: {self.text}"
 
 
@@ -67,7 +69,7 @@ def how_many(report: RunReport) -> str:
     """A sentence on how many optimizers become TrainStates and how many stay; "" without any."""
     becoming, stay = report.becoming, sum(each.optimizers for each in report.staying)
     if report.dual:
-        return _with_dual(becoming, sum(each.optimizers for each in report.dual), stay)
+        return _with_dual(report, becoming, stay)
     if not becoming + stay:
         return ""
     become = "becomes a TrainState" if 1 in (becoming, becoming + stay) else "become TrainStates"
@@ -75,12 +77,22 @@ def how_many(report: RunReport) -> str:
     return f"{becoming:,} of {number} {become}, {stay:,} {'stays' if stay == 1 else 'stay'}."
 
 
-def _with_dual(becoming: int, dual: int, stay: int) -> str:
-    number = counted(becoming + dual + stay, "optimizer")
+def _with_dual(report: RunReport, becoming: int, stay: int) -> str:
+    already = sum(each.optimizers for each in report.dual if each.was_dual)
+    dual = sum(each.optimizers for each in report.dual) - already
+    are = f"{counted(already, 'optimizer')} {_IS_DUAL[already == 1]}"
+    if becoming + dual == 0:
+        end = f", {stay:,} {'stays' if stay == 1 else 'stay'}" if stay else ""
+        return f"{are}{end}."
+    number = counted(becoming + dual + already + stay, "optimizer")
     move = "moves" if 1 in (becoming + dual, becoming + dual + stay) else "move"
     whither = f"{becoming:,} to TrainState, {dual:,} to DualTrainState"
-    end = f"; {stay:,} {'stays' if stay == 1 else 'stay'}." if stay else "."
-    return f"{becoming + dual:,} of {number} {move}: {whither}{end}"
+    ends = [f"{already:,} {_IS_DUAL[already == 1]} already"] if already else []
+    ends += [f"{stay:,} {'stays' if stay == 1 else 'stay'}"] if stay else []
+    return f"{'; '.join([f'{becoming + dual:,} of {number} {move}: {whither}', *ends])}."
+
+
+_IS_DUAL = {True: "is a DualTrainState", False: "are DualTrainStates"}
 
 
 def held(staying: Sequence[UnitReport]) -> Iterator[Held]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.surface import is_for_old_flax
 from flaxoptim_compat.migrate.optimizers.definitions import (
+    are_dual,
     can_be_dual,
     filters_of,
     focus_of,
@@ -68,7 +69,9 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
     if unit.is_reached:
         # To an annotation no run comes, and none tells what is pickled.
         executed: list[Use | Site] = [
-            each for each in unit.uses if each.code != "FOC209" and each.problem != NOT_PICKLED
+            each
+            for each in unit.uses
+            if each.code != "FOC209" and each.problem != NOT_PICKLED and not each.is_plain
         ]
         shows = points_to.evidence.shows
         unit.inferred = [each for each in (*executed, *unit.sites) if not shows(each.node)]
@@ -76,6 +79,7 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.is_dual = _may_be_dual(points_to, unit)
+        unit.was_dual = unit.is_dual and are_dual(points_to, unit.sites)
         unit.problems.sort(key=lambda each: (not each.fails_dual, order[each.document], each.start))
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
@@ -162,7 +166,7 @@ def _may_not_average(unit: Unit) -> list[Use]:
     """The steps for which it is not certain that they average gradients, where some do."""
     if all(each.code != "FOC211" for each in unit.uses):
         return []
-    steps = [each for each in _steps(unit) if not each.axis]
+    steps = [each for each in _steps(unit) if not each.axis and not each.is_plain]
     return [dataclasses.replace(each, problem=_MAY_AVERAGE, bridge="") for each in steps]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from flaxoptim_compat.migrate.editing.edits import Span
 from flaxoptim_compat.migrate.names.dotted import argument, arguments_of
@@ -146,6 +146,12 @@ def in_dual(points_to: PointsTo, site: Site) -> ast.Call:
         case ast.Call() as around if known_names.DUAL in points_to.package_names(around.func):
             return around
     return site.node
+
+
+def are_dual(points_to: PointsTo, sites: Iterable[Site | None]) -> bool:
+    """True if the optimizers of all these definitions are DualTrainStates already."""
+    known = list(sites)
+    return all(each is not None and in_dual(points_to, each) is not each.node for each in known)
 
 
 def is_certain(points_to: PointsTo, site: Site) -> bool:

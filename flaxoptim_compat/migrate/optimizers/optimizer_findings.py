@@ -38,7 +38,7 @@ def findings(
     """
     uses = () if reading.facts is None else reading.facts.of(code, reading.document)
     # What is loaded may meet an optimizer in several places, and is one thing to settle.
-    once = {(use.node, use.problem): (use, unit) for use, unit in uses}
+    once = {(use.node, use.problem): (use, unit) for use, unit in uses if not use.is_plain}
     for use, unit in once.values():
         found = functools.partial(FoundPlace, use.node, what)
         yield _found(reading, found, use, unit, instead, edits_of, drops)
@@ -62,7 +62,7 @@ def _found(
         )
         instead = f"the same, {of}: {use.problem}"
         return found(instead, functools.partial(bridge_edits, reading, use, unit))
-    if unit.converts:
+    if unit.converts or _becomes_plain(reading, use, unit):
         gone = (use.node,) if drops(use, unit) else ()
         return found(instead, Change(functools.partial(edits_of, use, unit), drops=gone))
     here = (each for each in unit.problems if each.node is use.node)
@@ -81,6 +81,22 @@ def _found(
     else:
         instead = f"{instead}; {stays}, because of {_line(use, first)}"
     return found(instead, cause=first.problem)
+
+
+def _becomes_plain(reading: Reading, use: Use, unit: Unit) -> bool:
+    """True if a use can get a TrainState's name where its optimizer becomes a DualTrainState.
+
+    It keeps the old one where something else may come too, or where a step depends on others.
+    """
+    assert reading.facts is not None
+    if not unit.is_dual or None in use.sites or reading.facts.points_to.gave_up:
+        return False
+    if any(each.node is use.node for each in unit.problems):
+        return False
+    if use.code == "FOC205":
+        of_flax = all(each.name for each in use.sites if each is not None)
+        return of_flax and all(each.code != "FOC211" for each in unit.uses)
+    return use.code in ("FOC203", "FOC204", "FOC207", "FOC212") and not use.problem
 
 
 def _is_mixed(use: Use) -> bool:

@@ -29,6 +29,7 @@ class Unit:
         units that make optimizers.
       problems: the uses that keep it from being rewritten; with any, all uses stay as they are.
       is_dual: whether its optimizers become DualTrainStates then, which still do all of that.
+      was_dual: whether they are DualTrainStates already.
       definition_stays: why the definitions stay those of flax.optim, and turn into a TrainState
         where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
@@ -48,6 +49,7 @@ class Unit:
     joined: list[Use] = dataclasses.field(default_factory=list)
     problems: list[Use] = dataclasses.field(default_factory=list)
     is_dual: bool = False
+    was_dual: bool = False
     definition_stays: str = ""
     overrides: tuple[str, ...] = ()
     ambiguous: frozenset[str] = frozenset()

@@ -55,6 +55,7 @@ class Use:
       joins: whether all that it may be about is rewritten together; not so for an annotation.
       is_doubt: whether the problem is that something is not known, which a run may have shown.
       fails_dual: whether a DualTrainState does not do it as it stands, either.
+      is_plain: whether it has the name of a TrainState already, on a DualTrainState.
     """
 
     code: str
@@ -68,6 +69,7 @@ class Use:
     joins: bool = True
     is_doubt: bool = False
     fails_dual: bool = False
+    is_plain: bool = False
 
     @property
     def makes(self) -> bool:

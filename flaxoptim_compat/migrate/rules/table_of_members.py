@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.definitions import are_dual
 from flaxoptim_compat.migrate.optimizers.found_place import FoundPlace
 from flaxoptim_compat.migrate.optimizers.fragments import (
     owner,
@@ -53,6 +55,8 @@ def _replace(asked: Asked) -> Use:
     if call is None or call.args or not call.keywords:
         return asked.use("FOC207", "The arguments of `replace` are not written out by name.")
     names = [each.arg for each in call.keywords]
+    if _TRAIN_STATE.issuperset(names) and are_dual(asked.points_to, asked.sites):
+        return asked.use("FOC207", node=call, is_plain=True)
     others = [each or "**" for each in names if each not in ("target", "state")]
     if others:
         return asked.use("FOC207", f"A TrainState has no `{others[0]}` to replace.", call)
@@ -80,9 +84,18 @@ def _gradient(asked: Asked) -> Use:
     return asked.use("FOC212", problem, call, bridge="reads")
 
 
+def _plain(code: str, asked: Asked) -> Use | None:
+    """The use of a name of TrainState, which DualTrainStates have as well."""
+    return asked.use(code, is_plain=True) if are_dual(asked.points_to, asked.sites) else None
+
+
+_TRAIN_STATE = frozenset({"apply_fn", "opt_state", "params", "step", "tx"})
 RECOGNISES = Recognises(
     {
         Optimizer: {
+            **dict.fromkeys(_TRAIN_STATE, functools.partial(_plain, "FOC203")),
+            "step": functools.partial(_plain, "FOC204"),
+            "apply_gradients": functools.partial(_plain, "FOC205"),
             "target": _target,
             "state": _step,
             "replace": _replace,

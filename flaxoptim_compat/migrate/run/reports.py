@@ -71,6 +71,7 @@ class UnitReport(NamedTuple):
       seen: the number of their places that a run came to.
       inferred: their places that the run did not come to.
       is_dual: whether they become DualTrainStates, since something keeps them from TrainStates.
+      was_dual: whether they are DualTrainStates already.
     """
 
     made: list[Spot]
@@ -82,6 +83,7 @@ class UnitReport(NamedTuple):
     seen: int = 0
     inferred: Sequence[Spot] = ()
     is_dual: bool = False
+    was_dual: bool = False
 
     @property
     def optimizers(self) -> int:
@@ -272,6 +274,7 @@ def unit_reports(
             len(unit.uses) - sum(isinstance(each, Use) for each in unit.inferred),
             [_spot(each, loaded) for each in unit.inferred],
             unit.is_dual,
+            unit.was_dual,
         )
 
 
@@ -312,7 +315,8 @@ class MigrationPlan(NamedTuple):
       findings: the number of findings.
       shim: the number of findings that ``rewrite --to shim`` deals with.
       shim_leaves: the place of the first finding that it leaves; None: it deals with all.
-      optax: the number of findings that ``rewrite --to optax`` deals with.
+      optax: the number of findings that ``rewrite --to optax`` changes.
+      works: the number of findings that work as they are after it.
       begin_with: the files in which ``--to optax`` leaves nothing, those with most findings first.
       reasons: the reasons for which ``--to optax`` leaves most, not more than five.
     """
@@ -321,6 +325,7 @@ class MigrationPlan(NamedTuple):
     shim: int
     shim_leaves: Spot | None
     optax: int
+    works: int
     begin_with: list[Path]
     reasons: list[Reason]
 
@@ -348,7 +353,8 @@ def migration_plan(report: RunReport) -> MigrationPlan:
         findings=report.findings,
         shim=sum(each.shim for file, each in report.found if not file.off_limits),
         shim_leaves=next(shim_leaves, None),
-        optax=sum(each.optax or each.works for file, each in report.found if not file.off_limits),
+        optax=sum(each.optax for file, each in report.found if not file.off_limits),
+        works=sum(each.works for file, each in report.found if not file.off_limits),
         begin_with=[each.path for each in easy],
         reasons=_reasons(report),
     )

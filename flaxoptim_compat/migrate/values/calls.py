@@ -39,8 +39,8 @@ from flaxoptim_compat.migrate.values.objects import (
     key_of,
 )
 
-# Methods of an optimizer that return one.
-_RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
+# Methods of an optimizer, or of a DualTrainState, that return one.
+_RETURN_THEMSELVES = frozenset({"apply_gradient", "apply_gradients", "replace", "restore_state"})
 # As many arguments as `*` may stand for, with those behind it.
 MOST_SLOTS = 16
 # So many functions that are made of others may be in each other.

@@ -40,8 +40,10 @@ def test_what_a_dual_state_does_is_not_left(rewrite: Rewrite) -> None:
     done = rewrite("--write", to="optax", a=GIVEN_AWAY)
     assert " left: " not in done.output and done.status == 0
     assert "\n1 of 1 optimizer moves: 0 to TrainState, 1 to DualTrainState.\n" in done.output
-    assert " 3 findings dealt with, 4 work as written, 0 left.\n" in done.output
+    assert " 5 findings dealt with, 2 work as written, 0 left.\n" in done.output
     again = rewrite("--write", to="optax")
+    assert "a.py:6: keeps 1 optimizer, made in a.py:5, a DualTrainState: " in unfolded(again.output)
+    assert "\n1 optimizer is a DualTrainState.\n" in again.output
     assert again.status == 0 and "\nNo file was changed.\n" in again.output
 
 

@@ -175,7 +175,7 @@ def test_what_stays_and_why(scan: Scan) -> None:
     _, lines, _ = scan(b=uses.format("send(o)"))
     assert lines[2:5] == [
         "rewrite --to shim deals with all 8.",
-        "rewrite --to optax deals with all 8.",
+        "rewrite --to optax deals with 6; 2 work as they are.",
         "1 of 1 optimizer moves: 0 to TrainState, 1 to DualTrainState.",
     ]
 

@@ -232,7 +232,7 @@ def test_a_create_that_stays_keeps_all_that_it_makes() -> None:
     )
     text = rewrite(program, "optax")
     assert [each.code for each in why_dual(program)] == ["FOC219"]
-    assert "return create(dual(optim.Momentum(0.1)), p).target\n" in text
+    assert "return create(dual(optim.Momentum(0.1)), p).params\n" in text
 
 
 APPLY = (
@@ -295,7 +295,8 @@ def test_a_definition_that_is_asked_for_create_by_name_is_dual() -> None:
     (why,) = why_dual(program)
     assert why.reason.startswith("The definition is asked for `create` by this name")
     assert left.endswith(
-        "    o = getattr(dual(optim.Adam(0.1)), 'create')(p)\n    return o.apply_gradient(g)\n"
+        "    o = getattr(dual(optim.Adam(0.1)), 'create')(p)\n"
+        "    return o.apply_gradients(grads=g)\n"
     )
 
 
