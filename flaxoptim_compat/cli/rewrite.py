@@ -34,8 +34,11 @@ examples:
 {proving.HOW}
 rewrite writes the files only then, if they are still what they were.
 
-rewrite changes only code that it is certain about; --to optax writes a comment above the rest. All
-files are written or none: if rewrite is killed meanwhile, the next one first puts the files back.
+rewrite changes only code that it is certain about. Where a line is not understood, --to optax makes
+a DualTrainState, which answers to the old names too; run rewrite again with --verify to make it
+plain. It writes a comment above what cannot work.
+
+All files are written or none: if rewrite is killed meanwhile, the next one first puts them back.
 rewrite does not touch files that are generated, read-only, links or not in UTF-8, nor folders of
 installed or vendored code.
 
@@ -52,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         choices=("shim", "optax"),
-        help="shim: the same calls, served by flaxoptim_compat; optax: TrainState and optax",
+        help="shim: the same calls, served by flaxoptim_compat; optax: a TrainState on optax",
     )
     modes = parser.add_mutually_exclusive_group()
     modes.add_argument("--diff", action="store_true", help="print a patch; this is the default")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import jax
@@ -37,15 +37,16 @@ Definitions = TypeVar("Definitions", bound="OptimizerDef")
 
 # The fields of an Optimizer.
 OLD_FIELDS = frozenset({"optimizer_def", "state", "target"})
-# Among the attributes of a definition: its optimizers are DualTrainStates.
-_DUAL = "_is_dual"
+# Among the attributes of a definition: its optimizers are DualTrainStates, with a learning rate in
+# their ``opt_state`` or without.
+_DUAL = "_dual_injects"
 
 
 @overload
-def dual(given: Optimizer) -> DualTrainState: ...
+def dual(given: Optimizer, inject: bool = True) -> DualTrainState: ...
 @overload
-def dual(given: Definitions) -> Definitions: ...
-def dual(given: Any) -> Any:
+def dual(given: Definitions, inject: bool = True) -> Definitions: ...
+def dual(given: Any, inject: bool = True) -> Any:
     """A definition whose optimizers are DualTrainStates; or an optimizer as a DualTrainState.
 
     ``dual(optim.Adam(1e-3)).create(params)`` is a flax TrainState, on optax, that also answers to
@@ -53,6 +54,7 @@ def dual(given: Any) -> Any:
 
     Args:
       given: a definition, which stays as it is, or an optimizer.
+      inject: whether ``opt_state`` holds the learning rate, as for ``to_train_state``.
 
     Raises:
       TypeError: the argument is neither, or an optimizer with a state of the program's own.
@@ -60,21 +62,29 @@ def dual(given: Any) -> Any:
     if isinstance(given, DualTrainState):
         return given
     if isinstance(given, Optimizer):
-        return DualTrainState.of(given.optimizer_def, given.state, given.target)
+        return DualTrainState.of(given.optimizer_def, given.state, given.target, inject)
     if not hasattr(given, "to_opt_state"):
         raise TypeError(
             "`dual` takes a definition, such as `optim.Adam(learning_rate=0.1)`, or an optimizer,"
             f" not {given!r:.80}."
         )
     copied = copy.copy(given)
-    vars(copied)[_DUAL] = True
+    vars(copied)[_DUAL] = inject
     return copied
 
 
 def is_dual(definition: Any) -> bool:
     """True if the optimizers of a definition are DualTrainStates."""
-    inside = (inner for _, held in held_by(definition) for inner in held)
-    return vars(definition).get(_DUAL, False) or any(map(is_dual, inside))
+    return any(True for _ in _choices(definition))
+
+
+def _choices(definition: Any) -> Iterator[bool]:
+    """For each dual definition in one, or the one itself, whether it injects."""
+    if _DUAL in vars(definition):
+        yield vars(definition)[_DUAL]
+    for _, held in held_by(definition):
+        for inner in held:
+            yield from _choices(inner)
 
 
 class _OldName:
@@ -131,7 +141,7 @@ class DualTrainState(TrainState, Optimizer):
         definition: Definition,
         state: OptimizerState,
         target: PyTree,
-        inject: bool = True,
+        inject: bool | None = None,
         like: PyTree = None,
     ) -> Self:
         """The state with the fields of an ``Optimizer``.
@@ -140,14 +150,16 @@ class DualTrainState(TrainState, Optimizer):
           definition: the definition. Without a learning rate, that in the optax state is 0.
           state: the state.
           target: the parameters.
-          inject: whether hyper-parameters that are numbers can be set in the optax state.
+          inject: whether hyper-parameters that are numbers can be set in the optax state; None: as
+            the definition was made dual.
           like: anything with the structure, shapes and dtypes of the parameters.
 
         Raises:
           TypeError: a definition of the program's own keeps a state that is no OptimizerState.
         """
         step = state.step
-        definition = definition if is_dual(definition) else dual(definition)
+        inject = all(_choices(definition)) if inject is None else inject
+        definition = definition if is_dual(definition) else dual(definition, inject)
         like = _of_one_copy(target, step) if like is None else like
         fields = optax_fields(definition, _values(definition), target, state, inject, like)
         opt_state = fields["opt_state"]

@@ -20,4 +20,7 @@ def without_dual(text: str) -> str:
     text = text.replace("from flaxoptim_compat import dual\n", "")
     text = re.sub(r"\.params\b", ".target", text)
     text = re.sub(r"apply_gradients\((\s*)grads=", r"apply_gradient(\1", text)
-    return re.sub(r"\bdual\(\s*(optim\.\w+\([^()]*\))\s*\)", r"\1", text)
+    return re.sub(_DUAL, r"\1", text)
+
+
+_DUAL = r"\bdual\(\s*(optim\.\w+\([^()]*\))(?:,\s*inject=False,?)?\s*\)"

@@ -448,6 +448,20 @@ def test_a_train_state_without_a_rate_in_it_stays_so() -> None:
     assert jax.tree.structure(state.opt_state) == jax.tree.structure(plain.opt_state)
 
 
+@pytest.mark.parametrize("name", FEW)
+def test_a_definition_may_keep_its_rate_out_of_the_state(name: str) -> None:
+    optimizer, _ = both(name)
+    plain = optimizer.to_train_state(inject=False)
+    state = dual(DEFINITIONS[name](), inject=False).create(optimizer.target)
+    assert serialization.to_bytes(state) == serialization.to_bytes(plain)
+    stepped, expected = steps(state), steps(optimizer)
+    assert_same(old_form(stepped), old_form(expected))
+    assert jax.tree.structure(stepped.opt_state) == jax.tree.structure(plain.opt_state)
+    again = stepped.optimizer_def.create(optimizer.target)
+    assert jax.tree.structure(again) == jax.tree.structure(stepped)
+    assert_same(old_form(copy.deepcopy(stepped)), old_form(expected))
+
+
 def test_axes_take_the_place_of_arrays_as_in_an_optimizer() -> None:
     params, axes = {"w": jnp.ones((4, 6)), "b": jnp.ones(6)}, {"w": P("in", "out"), "b": P("out")}
     for make in (

@@ -80,6 +80,9 @@ def _decide(points_to: PointsTo, unit: Unit) -> None:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.is_dual = _may_be_dual(points_to, unit)
         unit.was_dual = unit.is_dual and are_dual(points_to, unit.sites)
+        # Steps that are not written out may set the rate.
+        hidden = (RATE,) if _lacking(points_to, unit) or any(map(_may_set, unit.uses)) else ()
+        unit.overrides = _given(_steps(unit)) or hidden
         unit.problems.sort(key=lambda each: (not each.fails_dual, order[each.document], each.start))
         return
     # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
@@ -197,6 +200,11 @@ def _asks_parameter(function: Function) -> bool:
 
 def _steps(unit: Unit) -> list[Use]:
     return [each for each in unit.uses if each.code in STEPS]
+
+
+def _may_set(use: Use) -> bool:
+    """True if a step has arguments that are not written out one by one."""
+    return use.code == "FOC206" and not use.overrides
 
 
 def _given(steps: Sequence[Use]) -> tuple[str, ...]:

@@ -110,7 +110,9 @@ def _dual(
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         dual = imports.name_of(DUAL, site.node)
-        return (replaced(reading, site.node, f"{dual}(", span(reading, site.node), ")"),)
+        # As in the TrainState that it will be, opt_state has a learning rate if steps set one.
+        end = ")" if unit.overrides else ", inject=False)"
+        return (replaced(reading, site.node, f"{dual}(", span(reading, site.node), end),)
 
     return found(f"dual(...), for DualTrainStates. {why}", edits)
 

@@ -111,7 +111,9 @@ def test_an_optimizer_in_a_config_dict_is_dual(made: str) -> None:
     )
     left = rewrite(program, "optax")
     assert why_dual(program)[0].code == "FOC218"
-    assert "dual(optim.Momentum(0.1))" in left and left.endswith("return config.kept.target\n")
+    assert "dual(optim.Momentum(0.1), inject=False)" in left and left.endswith(
+        "return config.kept.target\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_where_one_may_be_among_others_these_are_dual(kept: str) -> None:
     reasons = [each.reason for each in why_dual(program) if each.code == "FOC219"]
     assert "The text does not show whether `definition.create(p)`" in reasons[0]
     left = rewrite(program, "optax")
-    assert left.endswith("p).target\n") and "dual(optim.Adam(0.2))" in left
+    assert left.endswith("p).target\n") and "dual(optim.Adam(0.2), inject=False)" in left
 
 
 def test_a_part_that_is_not_known_leaves_the_whole_as_it_is() -> None:

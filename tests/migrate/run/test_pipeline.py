@@ -46,7 +46,7 @@ def test_a_mistake_in_one_file_leaves_it_and_what_belongs_to_it(
     )
     assert read("a.py") == files["a"]
     # It still gets what answers as an optimizer.
-    assert "dual(optim.Adam(0.1)).create(params)" in read("lib.py")
+    assert "dual(optim.Adam(0.1), inject=False).create(params)" in read("lib.py")
     assert "TrainState.create(" in read("other.py")
 
 

@@ -136,7 +136,7 @@ def test_devices_are_given_on(call: str, written: str) -> None:
 def test_what_is_asked_otherwise_is_dual(call: str, problem: str) -> None:
     program = asking(f"optimizer.{call}")
     assert any(each.reason.startswith(problem) for each in why_dual(program))
-    assert "dual(optim.Momentum(0.1))" in rewrite(program, "optax")
+    assert "dual(optim.Momentum(0.1), inject=False)" in rewrite(program, "optax")
 
 
 def test_the_first_copy_is_stored_of_an_optimizer_only() -> None:
