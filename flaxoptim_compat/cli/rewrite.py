@@ -228,7 +228,8 @@ def _moved(report: RunReport, target: str) -> Iterator[Moved]:
     from flaxoptim_compat.observation.proof import Moved
 
     staying = report.staying if target != "optax" else []
-    for unit in (*report.moved, *report.dual, *staying):
+    dual = (each for each in report.dual if not each.was_dual)
+    for unit in (*report.moved, *dual, *staying):
         for path, place in unit.made:
             last = place.file_line + place.end_line - place.line
             yield Moved(path, place.file_line, last, line_of(path, place))

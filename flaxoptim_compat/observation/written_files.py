@@ -222,12 +222,21 @@ def _other_entries(old: Any, new: Any, closeness: Closeness) -> str:
         name = "/".join(path) or "the array"
         if (path in olds) != (path in news):
             return f"only the {'old' if path in olds else 'new'} one has {name}"
+        # A DualTrainState keeps the rate of its definition, whatever rate a step is given.
+        if _is_hyper_param(path, old_optimizers):
+            continue
         if not _are_close(olds[path], news[path], closeness):
             return f"{name} differs"
     for place, moment, others in moments:
         if not any(_are_close(moment, each, closeness) for each in others):
             return f"{place} differ"
     return ""
+
+
+def _is_hyper_param(path: TreePath, optimizers: Sequence[FoundOptimizer]) -> bool:
+    """True for a hyper-parameter in a TrainState, of which the steps show what it is good for."""
+    in_states = any(path[: len(each.path) + 1] == (*each.path, "opt_state") for each in optimizers)
+    return in_states and path[-2] == "hyperparams"
 
 
 def _comparable(tree: Any, optimizers: Sequence[FoundOptimizer]) -> dict[TreePath, Any]:

@@ -187,3 +187,56 @@ def test_processes_of_a_program_and_the_shim(rewrite: Rewrite) -> None:
     assert done.status == 0, done.errors
     # Each training counts, wherever it was done.
     assert "1 of 1 moved optimizer, 8 of 8 steps: the same bits before and after." in done.output
+
+
+SERVED = """\
+import sys
+
+import jax
+import jax.numpy as jnp
+from flax import optim
+from flax.training import checkpoints
+
+sys.path.append("elsewhere")
+import helpers
+
+optimizer = optim.Adam(learning_rate=0.1).create({"w": jnp.ones((3, 2))})
+optimizer = checkpoints.restore_checkpoint("runs", optimizer)
+start = int(optimizer.state.step)
+for i in range(start, start + 2):
+    optimizer = helpers.first(optimizer)
+    grads = jax.tree.map(jnp.sin, optimizer.target)
+    optimizer = optimizer.apply_gradient(grads, learning_rate=0.1 / (i + 1))
+    checkpoints.save_checkpoint("runs", optimizer, i + 1, keep=9)
+print(i, jnp.sum(helpers.first(optimizer).target["w"]))
+"""
+
+
+def test_what_the_text_does_not_show_is_dual_until_a_run_shows_it(rewrite: Rewrite) -> None:
+    Path("elsewhere").mkdir()
+    Path("elsewhere/helpers.py").write_text("def first(*given):\n    return given[0]\n")
+    Path("train.py").write_text(SERVED)
+
+    def printed(*command: str) -> str:
+        words = [sys.executable, "-W", "ignore", *command, "train.py"]
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+    old = [printed("-m", "flaxoptim_compat", "run") for _ in range(3)]
+    for step in range(3, 7):
+        Path(f"runs/checkpoint_{step}").unlink()
+    done = rewrite("--write", to="optax", train=SERVED, paths=("train.py",))
+    assert "\n1 of 1 optimizer moves: 0 to TrainState, 1 to DualTrainState.\n" in done.output
+    text = read("train.py")
+    assert "dual(optim.Adam(learning_rate=0.1)).create(" in text
+    assert "optimizer.apply_gradient(grads, learning_rate=" in text
+    # The run folder goes on, with a checkpoint of flax.optim in it.
+    assert printed() == old[1]
+    verify = ("--write", "--verify", f"{sys.executable} train.py")
+    done = rewrite(*verify, to="optax", train=text, paths=("train.py",))
+    assert done.status == 0, done.errors
+    assert "\n1 of 1 optimizer becomes a TrainState, 0 stay.\n" in done.output
+    assert "1 of 1 moved optimizer, 3 of 3 steps: the same bits" in done.output
+    assert "1 line of output and 2 written files: the same before and after." in done.output
+    text = read("train.py")
+    assert "optim." not in text.replace("optax.", "") and "dual" not in text
+    assert printed() == old[2]
