@@ -111,6 +111,9 @@ def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) 
 ASKED_LIKE_ONE = "not_certain"
 
 
+_PLAIN = r" of 1.. optimizers move: (\d+) to TrainState"
+
+
 @pytest.mark.exhaustive
 def test_with_a_run_they_end_on_the_same_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -119,9 +122,9 @@ def test_with_a_run_they_end_on_the_same_numbers(
     monkeypatch.chdir(tmp_path)
     before = results(programs, tmp_path / "a.npz", "--install", observed=new_folder())
     main(["scan", str(programs)])
-    (from_the_text,) = re.findall(r"(\d+) of 1.. optimizers become", capsys.readouterr().out)
+    (from_the_text,) = re.findall(_PLAIN, capsys.readouterr().out)
     rewrite(programs, "optax")
-    (with_a_run,) = re.findall(r"(\d+) of 1.. optimizers become", capsys.readouterr().out)
+    (with_a_run,) = re.findall(_PLAIN, capsys.readouterr().out)
     assert int(with_a_run) > int(from_the_text)
     after = results(programs, tmp_path / "b.npz")
     failed = [name for name in after if name.endswith("/error")]

@@ -21,13 +21,15 @@ from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, taken_apart
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, shown, sites_of
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.foc210_state_dict import OTHER_ARGUMENTS
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.table_of_steps import NOT_CALLED
 from flaxoptim_compat.migrate.rules.table_of_uses_that_stay import OTHER_STRUCTURE
 from flaxoptim_compat.migrate.values.known_names import axis_of
 from flaxoptim_compat.migrate.values.objects import Optimizer
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULES = (
     Rule("FOC203", "target"),
@@ -62,6 +64,23 @@ def _replace(asked: Asked) -> Use:
         return asked.use("FOC207", f"A TrainState has no `{others[0]}` to replace.", call)
     problem = OTHER_STRUCTURE.format("state") if "state" in names else ""
     return asked.use("FOC207", problem, call, bridge="returns")
+
+
+def _replaced_by_dataclasses(
+    points_to: PointsTo, document: Document, call: ast.Call
+) -> Iterator[Use]:
+    """The use in ``dataclasses.replace(optimizer, target=...)``, which asks for the fields."""
+    if "dataclasses.replace" not in points_to.package_names(call.func) or not call.args:
+        return
+    sites = sites_of(points_to.values(call.args[0]), Optimizer)
+    names = [each.arg for each in call.keywords]
+    if not sites or (_TRAIN_STATE.issuperset(names) and are_dual(points_to, sites)):
+        return
+    problem = ""
+    if names != ["target"]:
+        problem = f"`{shown(call)}` replaces fields that a TrainState does not have."
+    fails = bool(problem) or None in sites or points_to.gave_up
+    yield Use("FOC207", document, call, sites, problem, fails_dual=fails)
 
 
 def _copies(asked: Asked) -> Use:
@@ -102,7 +121,8 @@ RECOGNISES = Recognises(
             **dict.fromkeys(("replicate", "unreplicate"), _copies),
             **dict.fromkeys(("compute_gradient", "compute_gradients"), _gradient),
         }
-    }
+    },
+    [(ast.Call, _replaced_by_dataclasses)],
 )
 
 

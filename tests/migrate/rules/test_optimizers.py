@@ -73,6 +73,10 @@ BODIES = {
         "return o.apply_gradients(  # down\n        grads=g\n    )",
     ),
     "another target": ("return o.replace(target=g)", "return o.replace(params=g)"),
+    "another target, by dataclasses": (
+        "import dataclasses\n    return dataclasses.replace(o, target=g)",
+        "import dataclasses\n    return dataclasses.replace(o, params=g)",
+    ),
     "state dict": (
         "return o.restore_state(o.state_dict())",
         "return serialization.from_state_dict(o, serialization.to_state_dict(o))",
@@ -504,6 +508,10 @@ DUAL = {
 
 
 STAYS = {
+    "fields that dataclasses replaces": (
+        "import dataclasses\n    return dataclasses.replace(o, target=g, state=o.state)",
+        "FOC207",
+    ),
     "whether there is an entry": ("return 'state' in o.state_dict()", "FOC210"),
     "other parameters in its entries": (
         "from flax import serialization\n"
