@@ -65,12 +65,13 @@ def as_json(report: RunReport) -> str:
             "optax": plan.optax,
             "optimizers": {
                 "becoming": report.becoming,
-                "becoming_dual": sum(each.optimizers for each in report.dual),
+                "becoming_dual": report.becoming_dual,
                 "staying": sum(each.optimizers for each in report.staying),
                 "held": [
                     {
                         "reason": each.reason,
-                        "becomes_dual": each.is_dual,
+                        "becomes_dual": each.is_dual and not each.was_dual,
+                        "is_dual": each.was_dual,
                         "count": each.optimizers,
                         "made": [_place(*spot) for spot in each.made],
                         "held_by": [_place(*spot) for spot in each.held],

@@ -53,7 +53,7 @@ def as_sarif(report: RunReport, rules: Mapping[str, Rule]) -> str:
     if report.becoming or report.held:
         run["properties"] = {
             "becomingTrainStates": report.becoming,
-            "becomingDualTrainStates": sum(each.optimizers for each in report.dual),
+            "becomingDualTrainStates": report.becoming_dual,
             "stayingOptimizers": sum(each.optimizers for each in report.staying),
         }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)

@@ -78,8 +78,8 @@ def how_many(report: RunReport) -> str:
 
 
 def _with_dual(report: RunReport, becoming: int, stay: int) -> str:
-    already = sum(each.optimizers for each in report.dual if each.was_dual)
-    dual = sum(each.optimizers for each in report.dual) - already
+    dual = report.becoming_dual
+    already = sum(each.optimizers for each in report.dual) - dual
     are = f"{counted(already, 'optimizer')} {_IS_DUAL[already == 1]}"
     if becoming + dual == 0:
         end = f", {stay:,} {'stays' if stay == 1 else 'stay'}" if stay else ""

@@ -150,8 +150,15 @@ def in_dual(points_to: PointsTo, site: Site) -> ast.Call:
 
 def are_dual(points_to: PointsTo, sites: Iterable[Site | None]) -> bool:
     """True if the optimizers of all these definitions are DualTrainStates already."""
-    known = list(sites)
-    return all(each is not None and in_dual(points_to, each) is not each.node for each in known)
+    return all(each is not None and _is_in_dual(points_to, each) for each in sites)
+
+
+def _is_in_dual(points_to: PointsTo, site: Site) -> bool:
+    node: ast.AST = site.node
+    while isinstance(node := site.document.parents[node], ast.expr):
+        if isinstance(node, ast.Call) and known_names.DUAL in points_to.package_names(node.func):
+            return True
+    return False
 
 
 def is_certain(points_to: PointsTo, site: Site) -> bool:

@@ -168,6 +168,11 @@ class RunReport:
         return [each for each in self.held if each.is_dual]
 
     @property
+    def becoming_dual(self) -> int:
+        """How many optimizers become DualTrainStates, which they are not yet."""
+        return sum(each.optimizers for each in self.dual if not each.was_dual)
+
+    @property
     def held(self) -> list[UnitReport]:
         """The optimizers that do not become plain TrainStates, in the order of these lines."""
         units = [unit for file in self.files for unit in file.units if unit.held]
