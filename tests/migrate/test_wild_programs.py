@@ -20,9 +20,6 @@ PATHS = [*PROGRAMS.glob("*.py"), *PROGRAMS.glob("left/*.py"), PROGRAMS / "librar
 ALL = sorted(str(path.relative_to(PROGRAMS)) for path in PATHS if path.name != "arrays.py")
 # The codes that rewrite leaves in them as marks with --to optax.
 MARKED = {
-    "by_name.py": {"FOC103"},
-    "other_rates.py": {"FOC103"},
-    "own_class.py": {"FOC106"},
     "left/class_of_its_own.py": {"FOC219"},
     "left/copies_stored.py": {"FOC211"},
     "left/duck_typed.py": {"FOC210", "FOC216"},

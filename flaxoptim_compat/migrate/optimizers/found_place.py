@@ -54,4 +54,4 @@ class FoundPlace(NamedTuple):
         reason = self.reason
         if becomes is None and not (reason or self.cause):
             reason = f"{self.what}: {self.instead}"
-        return found(becomes, optax, reason=reason)
+        return found(becomes, optax, reason=reason, works=self.works)

@@ -128,7 +128,7 @@ def _lookups(reading: Reading) -> Iterator[FoundPlace]:
         if function == "getattr":
             what = f"a name of {base} that is computed"
             reason = "Only the running program knows which optimizer this is."
-            yield FoundPlace(call, what, _INSTEAD, (), reason, only_shim=True)
+            yield FoundPlace(call, what, _INSTEAD, (), reason, only_shim=True, works=True)
         elif function == "hasattr" and is_of_flax_optim(base):
             yield FoundPlace(call, f"a question for a name of {base}, {_GONE}", _INSTEAD, ())
         elif function == "hasattr" and base == "flax":
@@ -189,7 +189,8 @@ def _subclasses(reading: Reading) -> Iterator[FoundPlace]:
                 assert isinstance(node, ast.ClassDef)
                 start = reading.document.offset(node.lineno, node.col_offset)
                 at = Span(start, reading.document.span(base)[1])
-                yield FoundPlace(at, f"a subclass of {name}", instead, (), reason, only_shim=True)
+                found = FoundPlace(at, f"a subclass of {name}", instead, (), reason)
+                yield found._replace(only_shim=True, works=True)
                 break
 
 

@@ -9,14 +9,14 @@ from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_texts import rewrite
 
 REASON = "It may be called: write `jax_utils.replicate(optimizer, devices=all)`, or something else."
-SUBCLASS = """\
+ASKS_FOR_CLASS = """\
 from flax import optim
 
 
-class Mine(optim.OptimizerDef):
+def show(params):
   # Its author's.
-  def init_param_state(self, param):
-    return None
+  optimizer = optim.Adam(0.1).create(params)
+  print(type(optimizer), "is the class of an optimizer")
 """
 
 
@@ -49,14 +49,14 @@ def test_two_marks_one_below_the_other_are_two() -> None:
 
 
 def test_a_mark_fits_the_file_and_is_written_once() -> None:
-    marked = rewrite(SUBCLASS, "optax")
+    marked = rewrite(ASKS_FOR_CLASS, "optax")
     assert max(map(len, marked.splitlines())) <= 80
     assert without_marks(marked).count("#") == 1
     assert rewrite(marked, "optax") == marked
 
 
 def test_a_mark_on_one_line_as_it_was_written_before_counts() -> None:
-    marked = rewrite(SUBCLASS, "optax")
+    marked = rewrite(ASKS_FOR_CLASS, "optax")
     (mark,) = marks_in(marked)
     before = f"{marked[: mark.start]}# {mark.text}{marked[mark.end :]}"
     assert rewrite(before, "optax") == before
