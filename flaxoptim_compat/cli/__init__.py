@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import gc
 import io
 import sys
@@ -65,8 +66,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
       argv: the arguments; those of the process if None.
     """
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words and not words[0].startswith("-") and words[0] not in SUBCOMMANDS:
+        print_error(_no_subcommand(words[0]))
+        return 2
     parser = _parser()
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(words)
+    if unknown and arguments.subcommand == "run":
+        run.refuse_options(arguments, unknown)
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if arguments.subcommand is None:
         parser.print_help()
         return 2
@@ -75,6 +84,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print_error("stopped.")
         return 130
+
+
+def _no_subcommand(word: str) -> str:
+    if word.endswith(".py"):
+        return f"{word} is no subcommand. To run the program: flaxoptim-compat run {word}"
+    if near := difflib.get_close_matches(word, SUBCOMMANDS, 1):
+        return f"There is no subcommand `{word}`. Did you mean `{near[0]}`?"
+    return f"There is no subcommand `{word}`, only {', '.join(SUBCOMMANDS)}."
 
 
 def command() -> NoReturn:

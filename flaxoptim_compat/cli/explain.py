@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -40,10 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.migrate.rules import rule_modules
 
     rules = {each.rule.code: each.rule for each in rule_modules().values()}
-    codes = [code.upper() for code in arguments.codes]
+    codes = [f"FOC{code}" if code.isdigit() else code.upper() for code in arguments.codes]
     unknown = [code for code in codes if code not in rules]
     if unknown:
-        print_error(f"There is no rule {', '.join(unknown)}. There are {', '.join(rules)}.")
+        near = difflib.get_close_matches(unknown[0], rules, 1)
+        hint = f"Did you mean {near[0]}?" if near else "All rules: flaxoptim-compat explain"
+        print_error(f"There is no rule {', '.join(unknown)}. {hint}")
         return 2
     if codes:
         _print_pages(codes)

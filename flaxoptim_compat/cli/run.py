@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
+from typing import NoReturn
 
 from flaxoptim_compat.cli import environment
 from flaxoptim_compat.cli.output import print_error
@@ -26,6 +28,8 @@ the program or JAX_THREEFRY_PARTITIONABLE chooses. The environment variable
 FLAXOPTIM_COMPAT_RANDOM=then does the same, also with enable."""
 
 
+# Options that hardly a program has too.
+_OWN = {"--observe": "--observe", "--only-optim": "--only-optim", "--random": "--random then"}
 # So many legacy names stand in the line at the end.
 _NAMES = 3
 
@@ -70,6 +74,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def refuse_options(arguments: argparse.Namespace, unknown: list[str]) -> NoReturn:
+    """End with status 2, since options stand before the program that are none of ``run``."""
+    words = arguments.script
+    script = next((each for each in words if each.endswith(".py")), "")
+    where = "Options of the program stand after its name"
+    if script:
+        at = words.index(script)
+        command = shlex.join([script, *unknown, *words[:at], *words[at + 1 :]])
+        where += f": flaxoptim-compat run {command}"
+    arguments.parser.error(f"`run` has no option {', '.join(unknown)}. {where}")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the program; returns only if it could not be started."""
     from flaxoptim_compat.legacy import installing, launching
@@ -81,6 +97,16 @@ def run(arguments: argparse.Namespace) -> int:
     if not os.path.exists(program[0]) and shutil.which(program[0]):  # as in `run python train.py`
         arguments.parser.error(
             f"{program[0]} is a command: name a script, or a module after -m, as for python."
+        )
+    if program[0].endswith(".ipynb"):
+        arguments.parser.error(
+            f"{program[0]} is a notebook. Open it, and run `import flaxoptim_compat;"
+            " flaxoptim_compat.install()` in a first cell."
+        )
+    for option in filter(program[1:].__contains__, _OWN):
+        print_error(
+            f"{program[0]} gets the option {option}, which stands after its name. If it is for"
+            f" this command: flaxoptim-compat run {_OWN[option]} {program[0]}"
         )
     existing = installing.existing_flax_optim()
     if existing is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import functools
 import importlib
 import importlib.util
@@ -114,8 +115,11 @@ def _attribute(module: ModuleType, name: str) -> Any:
 
 def failure(error: BaseException) -> str:
     """An error in words, with the line of the user's code that raised the error."""
-    place = place_of(error)
-    return f"{type(error).__name__}{f' at {place}' if place else ''}: {error}"
+    place, text = place_of(error), str(error)
+    if isinstance(error, AttributeError) and error.name:
+        near = difflib.get_close_matches(error.name, dir(error.obj), 3)
+        text += f". Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    return f"{type(error).__name__}{f' at {place}' if place else ''}: {text}"
 
 
 def place_of(error: BaseException | None) -> str:

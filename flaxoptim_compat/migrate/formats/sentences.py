@@ -228,6 +228,8 @@ def counts(report: RunReport) -> Iterator[str]:
 
 def number_of_findings(report: RunReport) -> str:
     """A sentence on how many findings there are, in how many files."""
+    if not report.files and report.unreadable:
+        return "No file was read."
     if not report.files:
         return f"No Python file was found: no name ends in {', '.join(SUFFIXES)}."
     with_findings = sum(bool(each.findings) for each in report.files)
