@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -44,9 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     codes = [f"FOC{code}" if code.isdigit() else code.upper() for code in arguments.codes]
     unknown = [code for code in codes if code not in rules]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], rules, 1)
-        hint = f"Did you mean {near[0]}?" if near else "All rules: flaxoptim-compat explain"
-        print_error(f"There is no rule {', '.join(unknown)}. {hint}")
+        print_error(f"There is no rule {', '.join(unknown)}. All: flaxoptim-compat explain")
         return 2
     if codes:
         _print_pages(codes)

@@ -7,7 +7,6 @@ import os
 import shlex
 import shutil
 import sys
-from typing import NoReturn
 
 from flaxoptim_compat.cli import environment
 from flaxoptim_compat.cli.output import print_error
@@ -74,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_options(arguments: argparse.Namespace, unknown: list[str]) -> NoReturn:
+def refuse_options(arguments: argparse.Namespace, unknown: list[str]) -> None:
     """End with status 2, since options stand before the program that are none of ``run``."""
     words = arguments.script
     script = next((each for each in words if each.endswith(".py")), "")
