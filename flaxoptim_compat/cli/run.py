@@ -122,5 +122,9 @@ def run(arguments: argparse.Namespace) -> int:
         return 2
     names = None if arguments.verbose else 0 if arguments.quiet else _NAMES
     if arguments.observe:
-        os.environ[starting.USES] = str(places.new_folder())
+        try:
+            os.environ[starting.USES] = str(places.new_folder())
+        except OSError as error:
+            print_error(f"--observe keeps its notes in .flaxoptim_compat, in this folder: {error}")
+            return 2
     return launching.launch(program, not arguments.only_optim, names, arguments.random)

@@ -32,6 +32,10 @@ MISTAKES = {
         "flaxoptim-compat run: error: old.ipynb is a notebook. Open it, and run `import"
         " flaxoptim_compat; flaxoptim_compat.install()` in a first cell."
     ),
+    "run --observe train.py": (
+        "flaxoptim-compat: --observe keeps its notes in .flaxoptim_compat, in this folder:"
+        " [Errno 17] File exists: '.flaxoptim_compat'"
+    ),
     "explain FOC299": ("flaxoptim-compat: There is no rule FOC299. All: flaxoptim-compat explain"),
     "parity optim.Adma(0.1) optax.adam(0.1)": (
         "flaxoptim-compat: optim.Adma(0.1): AttributeError: module 'flaxoptim_compat.optim' has no"
@@ -47,11 +51,12 @@ def test_the_message_says_what_to_type(
     monkeypatch.chdir(tmp_path)
     Path("train.py").touch()
     Path("old.ipynb").write_text("{}")
+    Path(".flaxoptim_compat").touch()
     try:
         status = main(typed.split())
     except SystemExit as end:
         status = int(end.code or 0)
-    said = " ".join(capsys.readouterr().err.split())
+    said = " ".join(capsys.readouterr().err.split()).replace(f"{tmp_path}/", "")
     assert status == 2 and said.endswith(MISTAKES[typed]), said
 
 

@@ -264,8 +264,9 @@ def unit_reports(
             continue
         reason = ""
         if held:
-            off_limits = loaded[held[0].document].off_limits
-            reason = held[0].problem if unit.is_dual else off_limits or held[0].problem
+            off_limits = "" if unit.is_dual else loaded[held[0].document].off_limits
+            # A sentence, as the others are.
+            reason = f"{off_limits[0].upper()}{off_limits[1:]}." if off_limits else held[0].problem
         joined = unit.joined if held and len(made) > 1 else []
         yield UnitReport(
             [_spot(each, loaded) for each in made],
