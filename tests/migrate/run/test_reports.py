@@ -183,7 +183,7 @@ def test_what_is_mixed_on_purpose_is_said_once(rewrite: Rewrite, scan: Scan) -> 
 def test_a_file_that_is_left_alone_holds_its_optimizers(rewrite: Rewrite, scan: Scan) -> None:
     uses = JOINED.replace("    send(one)\n", "")
     done = rewrite("--check", to="optax", two=f"# @generated\n{TWO}", uses=uses)
-    assert "two.py:6: holds back 2 optimizers, made in two.py:6, two.py:10: the" in done.output
+    assert "two.py:6: holds back 2 optimizers, made in two.py:6, two.py:10: The" in done.output
     held = scan()["optimizers"]["held"]
     assert [each["held_by"][0]["line"] for each in held] == [6]
     assert "generated" in held[0]["reason"]
