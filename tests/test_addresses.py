@@ -21,9 +21,8 @@ SITE, REPOSITORY = "https://example.org/guide", "https://example.org/source"
 LEFT = """\
 from flax import optim
 
-
-def make(name, params):
-    return getattr(optim, name)(0.1).create(params)
+optimizer = optim.Adam(0.1).create({})
+print(type(optimizer))
 """
 
 
@@ -58,10 +57,10 @@ def described(urls: Sequence[str]) -> Message:
 @pytest.mark.parametrize(
     ("urls", "page"),
     [
-        ((f"Documentation, {SITE}/", f"Repository, {REPOSITORY}"), f"{SITE}/rules/FOC103.html"),
+        ((f"Documentation, {SITE}/", f"Repository, {REPOSITORY}"), f"{SITE}/rules/FOC219.html"),
         (
             (f"Repository, {REPOSITORY}",),
-            f"{REPOSITORY}/blob/main/migration_guide/rules/FOC103.md",
+            f"{REPOSITORY}/blob/main/migration_guide/rules/FOC219.md",
         ),
         (("Funding, https://example.org",), None),
         ((), None),
@@ -72,11 +71,11 @@ def test_everything_follows_what_the_package_says(
 ) -> None:
     program = tmp_path / "old.py"
     program.write_text(LEFT)
-    explained = printed("explain FOC103", *urls)
+    explained = printed("explain FOC219", *urls)
     assert explained.endswith(f"\nThis page: <{page}>\n") == bool(page)
     sarif = json.loads(printed("scan old.py --format sarif", *urls))
     driver = sarif["runs"][0]["tool"]["driver"]
-    assert {rule.get("helpUri") for rule in driver["rules"] if rule["id"] == "FOC103"} == {page}
+    assert {rule.get("helpUri") for rule in driver["rules"] if rule["id"] == "FOC219"} == {page}
     assert ("informationUri" in driver) == bool(page)
     # Twice: a mark that is there is not set again.
     printed("rewrite old.py --to optax --write", *urls)
@@ -102,8 +101,8 @@ def test_the_installed_package_says_it(tmp_path: Path) -> None:
         f"Project-URL: Documentation, {SITE}/\n\n"
     )
     path = os.pathsep.join([str(info.parent), str(ROOT)])
-    done = compat(["explain", "FOC103"], tmp_path, {"PYTHONPATH": path})
-    assert done.stdout.endswith(f"\nThis page: <{SITE}/rules/FOC103.html>\n"), done.stderr
+    done = compat(["explain", "FOC219"], tmp_path, {"PYTHONPATH": path})
+    assert done.stdout.endswith(f"\nThis page: <{SITE}/rules/FOC219.html>\n"), done.stderr
 
 
 def test_without_what_describes_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +113,6 @@ def test_without_what_describes_the_package(monkeypatch: pytest.MonkeyPatch) -> 
     addresses.urls.cache_clear()
     try:
         assert addresses.urls() == {}
-        assert main(["explain", "FOC103"]) == 0
+        assert main(["explain", "FOC219"]) == 0
     finally:
         addresses.urls.cache_clear()
