@@ -167,7 +167,7 @@ _ELSEWHERE = "`{}:{}` uses this optimizer too: give rewrite that file as well."
 
 def _may_not_average(unit: Unit) -> list[Use]:
     """The steps for which it is not certain that they average gradients, where some do."""
-    if all(each.code != "FOC211" for each in unit.uses):
+    if not unit.replicates:
         return []
     steps = [each for each in _steps(unit) if not each.axis and not each.is_plain]
     return [dataclasses.replace(each, problem=_MAY_AVERAGE, bridge="") for each in steps]

@@ -143,7 +143,7 @@ def _goes_on(method: ast.stmt) -> bool:
 def in_dual(points_to: PointsTo, site: Site) -> ast.Call:
     """The call of ``dual`` around the one that makes a definition; if there is none, that one."""
     match site.document.parents[site.node]:
-        case ast.Call() as around if known_names.DUAL in points_to.package_names(around.func):
+        case ast.Call() as around if _makes_dual(points_to, around):
             return around
     return site.node
 
@@ -156,9 +156,13 @@ def are_dual(points_to: PointsTo, sites: Iterable[Site | None]) -> bool:
 def _is_in_dual(points_to: PointsTo, site: Site) -> bool:
     node: ast.AST = site.node
     while isinstance(node := site.document.parents[node], ast.expr):
-        if isinstance(node, ast.Call) and known_names.DUAL in points_to.package_names(node.func):
+        if isinstance(node, ast.Call) and _makes_dual(points_to, node):
             return True
     return False
+
+
+def _makes_dual(points_to: PointsTo, call: ast.Call) -> bool:
+    return known_names.DUAL in points_to.package_names(call.func)
 
 
 def is_certain(points_to: PointsTo, site: Site) -> bool:

@@ -62,10 +62,10 @@ def _found(
         )
         instead = f"the same, {of}: {use.problem}"
         return found(instead, functools.partial(bridge_edits, reading, use, unit))
-    if unit.converts or _becomes_plain(reading, use, unit):
+    here = [each for each in unit.problems if each.node is use.node]
+    if unit.converts or (not here and _becomes_plain(reading, use, unit)):
         gone = (use.node,) if drops(use, unit) else ()
         return found(instead, Change(functools.partial(edits_of, use, unit), drops=gone))
-    here = (each for each in unit.problems if each.node is use.node)
     own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
     if own is not None and _is_mixed(own):
@@ -89,14 +89,12 @@ def _becomes_plain(reading: Reading, use: Use, unit: Unit) -> bool:
     It keeps the old one where something else may come too, or where a step depends on others.
     """
     assert reading.facts is not None
-    if not unit.is_dual or None in use.sites or reading.facts.points_to.gave_up:
-        return False
-    if any(each.node is use.node for each in unit.problems):
+    if not unit.is_dual or use.problem or reading.facts.points_to.gave_up:
         return False
     if use.code == "FOC205":
-        of_flax = all(each.name for each in use.sites if each is not None)
-        return of_flax and all(each.code != "FOC211" for each in unit.uses)
-    return use.code in ("FOC203", "FOC204", "FOC207", "FOC212") and not use.problem
+        of_flax = all(each is not None and each.name for each in use.sites)
+        return of_flax and not unit.replicates
+    return use.code in ("FOC203", "FOC204", "FOC207", "FOC212") and None not in use.sites
 
 
 def _is_mixed(use: Use) -> bool:

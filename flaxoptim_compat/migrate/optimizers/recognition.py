@@ -31,6 +31,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Optimizer,
     StateDict,
+    Unknown,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -136,12 +137,7 @@ class Recognisers:
         sites = sites_of(values, Optimizer)
         if node.attr in _OF_CONTAINERS and any(isinstance(each, Container) for each in values):
             return
-        # Of all else that an optimizer is asked for no container has anything.
-        others = {each for each in values if not isinstance(each, Optimizer | Container)}
-        if sites != {None}:
-            # Annotations say it of what is seen to be the optimizer itself, too.
-            others.discard(Definition(None))
-        unknown = points_to.unknown(node.value) if sites != {None} else None
+        others, unknown = besides_optimizers(points_to, node.value)
         if others or unknown is not None:
             # A definition may be asked for the same, and what it makes stays with this.
             sites |= sites_of(values, Definition)
@@ -156,6 +152,19 @@ class Recognisers:
                 return
         for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):
             yield _of_copies(use, node, axes_of(values))
+
+
+def besides_optimizers(
+    points_to: PointsTo, node: ast.expr
+) -> tuple[frozenset[Object], Unknown | None]:
+    """What an expression may be besides an optimizer: the objects, and what nothing is known of."""
+    values = points_to.values(node)
+    # Of all else that an optimizer is asked for no container has anything.
+    others = frozenset(each for each in values if not isinstance(each, Optimizer | Container))
+    if sites_of(values, Optimizer) == {None}:
+        return others, None
+    # Annotations say it of what is seen to be the optimizer itself, too.
+    return others - {Definition(None)}, points_to.unknown(node)
 
 
 _UNPICKLED = (

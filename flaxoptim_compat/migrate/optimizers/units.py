@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Hashable, Mapping, Sequence
 
 from flaxoptim_compat.migrate.optimizers.definitions import inner_definitions
@@ -69,6 +70,11 @@ class Unit:
     def moves(self) -> bool:
         """True if they do, and this program makes their definitions."""
         return bool(self.sites) and self.converts
+
+    @functools.cached_property
+    def replicates(self) -> bool:
+        """True if one of them is replicated by its own method, so that its steps average."""
+        return any(each.code == "FOC211" for each in self.uses)
 
     def lacks(self, use: Use) -> bool:
         """True if an optimizer of a use may have no learning rate."""

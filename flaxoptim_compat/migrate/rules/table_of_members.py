@@ -19,9 +19,9 @@ from flaxoptim_compat.migrate.optimizers.fragments import (
 )
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises, besides_optimizers
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, taken_apart
-from flaxoptim_compat.migrate.optimizers.use import Use, shown, sites_of
+from flaxoptim_compat.migrate.optimizers.use import Sites, Use, mixed, shown, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.foc210_state_dict import OTHER_ARGUMENTS
 from flaxoptim_compat.migrate.rules.rule import Rule
@@ -57,7 +57,7 @@ def _replace(asked: Asked) -> Use:
     if call is None or call.args or not call.keywords:
         return asked.use("FOC207", "The arguments of `replace` are not written out by name.")
     names = [each.arg for each in call.keywords]
-    if _TRAIN_STATE.issuperset(names) and are_dual(asked.points_to, asked.sites):
+    if _are_plain(names, asked.points_to, asked.sites):
         return asked.use("FOC207", node=call, is_plain=True)
     others = [each or "**" for each in names if each not in ("target", "state")]
     if others:
@@ -74,13 +74,16 @@ def _replaced_by_dataclasses(
         return
     sites = sites_of(points_to.values(call.args[0]), Optimizer)
     names = [each.arg for each in call.keywords]
-    if not sites or (_TRAIN_STATE.issuperset(names) and are_dual(points_to, sites)):
+    if not sites or _are_plain(names, points_to, sites):
         return
     problem = ""
-    if names != ["target"]:
+    others, unknown = besides_optimizers(points_to, call.args[0])
+    if is_doubt := bool(others) or unknown is not None:
+        problem = mixed(others, unknown)
+    elif names != ["target"]:
         problem = f"`{shown(call)}` replaces fields that a TrainState does not have."
     fails = bool(problem) or None in sites or points_to.gave_up
-    yield Use("FOC207", document, call, sites, problem, fails_dual=fails)
+    yield Use("FOC207", document, call, sites, problem, is_doubt=is_doubt, fails_dual=fails)
 
 
 def _copies(asked: Asked) -> Use:
@@ -101,6 +104,11 @@ def _gradient(asked: Asked) -> Use:
         return asked.use("FOC212", OTHER_ARGUMENTS.format(asked.node.attr))
     problem = "" if taken_apart(asked.document, call) else NOT_TAKEN_APART
     return asked.use("FOC212", problem, call, bridge="reads")
+
+
+def _are_plain(names: list[str | None], points_to: PointsTo, sites: Sites) -> bool:
+    """True if these fields are those of a TrainState, and asked of DualTrainStates."""
+    return _TRAIN_STATE.issuperset(names) and are_dual(points_to, sites)
 
 
 def _plain(code: str, asked: Asked) -> Use | None:

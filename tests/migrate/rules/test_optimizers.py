@@ -508,6 +508,10 @@ DUAL = {
 
 
 STAYS = {
+    "dataclasses replaces it or something else": (
+        "import dataclasses\n    return dataclasses.replace(o if g else p, target=g)",
+        "FOC207",
+    ),
     "fields that dataclasses replaces": (
         "import dataclasses\n    return dataclasses.replace(o, target=g, state=o.state)",
         "FOC207",

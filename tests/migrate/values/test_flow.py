@@ -194,6 +194,7 @@ def test_averaged_gradients_have_to_be_written_out() -> None:
     assert why.reason.startswith("The step averages its gradients, which are not written out")
     left = rewrite(program.format("**{'grads': g}"), "optax")
     assert "o.apply_gradient(**{'grads': g})" in left and "dual(optim.Adam(0.1))" in left
+    assert left.endswith("    return step(o).unreplicate().params\n")
     assert "jax.lax.pmean(g" in rewrite(program.format("grads=g"), "optax")
 
 
