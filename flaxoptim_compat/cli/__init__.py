@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import gc
 import io
 import sys
@@ -87,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _no_subcommand(word: str) -> str:
+    import difflib
+
     if word.endswith(".py"):
         return f"{word} is no subcommand. To run the program: flaxoptim-compat run {word}"
     if near := difflib.get_close_matches(word, SUBCOMMANDS, 1):

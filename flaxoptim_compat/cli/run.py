@@ -102,10 +102,11 @@ def run(arguments: argparse.Namespace) -> int:
             f"{program[0]} is a notebook. Open it, and run `import flaxoptim_compat;"
             " flaxoptim_compat.install()` in a first cell."
         )
-    for option in filter(program[1:].__contains__, _OWN):
+    named = program[:2] if program[0] == "-m" else program[:1]
+    for option in filter(program[len(named) :].__contains__, _OWN):
         print_error(
-            f"{program[0]} gets the option {option}, which stands after its name. If it is for"
-            f" this command: flaxoptim-compat run {_OWN[option]} {program[0]}"
+            f"{named[-1]} gets the option {option}, which stands after its name. If it is for"
+            f" this command: flaxoptim-compat run {_OWN[option]} {' '.join(named)}"
         )
     existing = installing.existing_flax_optim()
     if existing is not None:

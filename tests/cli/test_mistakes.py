@@ -73,13 +73,15 @@ def test_a_file_that_is_not_there_is_all_that_is_said(
     ]
 
 
-def test_an_option_behind_the_program_is_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["train.py", "-m train"])
+def test_an_option_behind_the_program_is_its_own(program: str, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import sys\n\nprint(sys.argv[1:])\n")
-    done = compat(["run", "train.py", "--random", "then"], tmp_path)
+    words = program.split()
+    done = compat(["run", *words, "--random", "then"], tmp_path)
     assert done.stdout == "['--random', 'then']\n"
     assert " ".join(done.stderr.split()).startswith(
-        "flaxoptim-compat: train.py gets the option --random, which stands after its name. If it"
-        " is for this command: flaxoptim-compat run --random then train.py"
+        f"flaxoptim-compat: {words[-1]} gets the option --random, which stands after its name. If"
+        f" it is for this command: flaxoptim-compat run --random then {program}"
     )
 
 

@@ -47,6 +47,7 @@ def as_json(report: RunReport) -> str:
                 "instead": each.instead,
                 "shim": each.shim,
                 "optax": each.optax,
+                "works": each.works,
                 "reason": each.reason,
             }
             for file, each in report.found
@@ -63,6 +64,7 @@ def as_json(report: RunReport) -> str:
         "plan": {
             "shim": plan.shim,
             "optax": plan.optax,
+            "works": plan.works,
             "optimizers": {
                 "becoming": report.becoming,
                 "becoming_dual": report.becoming_dual,

@@ -48,12 +48,14 @@ def test_json(scan: Scan) -> None:
         "instead": "jax.tree.map",
         "shim": True,
         "optax": True,
+        "works": False,
         "reason": "",
     }
     assert found["not_read"] == [{"path": "b.py", "why": "line 1: '(' was never closed"}]
     assert found["plan"] == {
         "shim": 1,
         "optax": 1,
+        "works": 0,
         "optimizers": {"becoming": 0, "becoming_dual": 0, "staying": 0, "held": []},
         "begin_with": ["a.py"],
         "reasons": [],
@@ -67,6 +69,7 @@ def test_the_plan(scan: Scan) -> None:
     assert json.loads("\n".join(lines))["plan"] == {
         "shim": 0,
         "optax": 0,
+        "works": 0,
         "optimizers": {"becoming": 0, "becoming_dual": 0, "staying": 0, "held": []},
         "begin_with": [],
         "reasons": [
